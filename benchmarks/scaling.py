@@ -112,7 +112,7 @@ def measured(folder: Path, cores: int, options: argparse.Namespace) -> dict[str,
 def work(options: argparse.Namespace) -> int:
     """Run all jobs, and print what they took and what came out."""
     table = pa.ipc.open_file(pa.memory_map(str(options.folder / "table.arrow"))).read_all()
-    y = table.column(ROW).to_numpy()
+    y = table.column(ROW).cast(pa.int64()).to_numpy()
     X = table.drop_columns([ROW])
     X = X.to_pandas() if options.form == "pandas" else X
     path, models = options.folder / "file.parquet", dict[str, Any]()

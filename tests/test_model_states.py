@@ -176,6 +176,7 @@ def assert_adds_up(nb, X):
     found = nb.explain(X)
     joint = found.prior + found.scores.sum(axis=1)
     p = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
+    p = p if found.floor is None else (1 - found.floor.sum()) * p + found.floor
     assert np.allclose(p, nb.predict_proba(X), atol=1e-9)
 
 

@@ -16,6 +16,7 @@ from naively import cli as commands
 from naively.counting import sample as kept
 from naively.data.grid import Grid
 from naively.errors import StaleWarning, UnreadableFile
+from naively.model.lbfgs import minimize_lbfgs
 from naively.model.recipe import RECIPE
 from naively.model.refined.features import row_hashes, scaled_words
 from naively.model.refined.fitting import fold_hashes
@@ -25,7 +26,6 @@ from naively.model.refined.offset_problem import (
     OffsetParameters,
     OffsetProblem,
     OffsetRows,
-    minimize_lbfgs,
     value_statistics,
 )
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
 
 from ..._types import Codes, Floats, Matrices
 from ...counting.weights import left_out_weights
@@ -144,13 +143,15 @@ class JointModel(TableModel):
         for kind in kinds_of(self.recipe):
             terms |= kind.score_terms(self, fit.weights)
         prior = tables.bias if prior_shift is None else tables.bias + prior_shift
-        return AdditiveModel(self.classes, prior, terms, scale=scale, floor=self._floor())
+        floor = self._floor(prior_shift)
+        return AdditiveModel(self.classes, prior, terms, scale=scale, floor=floor)
 
-    def _floor(self) -> Floats:
+    def _floor(self, prior_shift: Floats | None) -> Floats:
         """Return the least probability of each class: a share of its prior that falls with the rows."""
-        share = self.recipe.floor_rows / (float(self._all_counts.rows.sum()) + 1.0)
-        prior = self.textbook.log_prior
-        return np.asarray(share * np.exp(prior - logsumexp(prior)))
+        rows = self._all_counts.rows
+        prior = np.log(rows + 1.0) if prior_shift is None else np.log(rows + 1.0) + prior_shift
+        weights = np.exp(prior - prior.max())
+        return np.asarray(self.recipe.floor_rows / (float(rows.sum()) + 1.0) * weights / weights.sum())
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

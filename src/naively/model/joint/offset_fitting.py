@@ -37,18 +37,21 @@ LEAST_ROWS = 1e-9
 
 def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: JointSample) -> JointFit:
     """Return a fit with offsets of cells, if they gain on held-out rows; scores are of left-out rows, [class, row]."""
-    layout = None if OFFSETS in counts.recipe.left_out else affordable_layout(counts, fit, len(sample.y))
+    rows = float(effective_weights(sample.weights, sample.copies).sum())
+    layout = None if OFFSETS in counts.recipe.left_out else affordable_layout(counts, fit, rows)
     found = None if layout is None else OffsetFolds(counts, fit, scores, sample, layout).fitted()
     if found is None:
         return fit
-    bare = replace(fit, offsets=found)
-    scores = scores + found.without_fold(counts.grid, sample.cells)
     truth, weights = RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies)
-    accuracy = float(weights @ truth.agreement(scores.argmax(axis=0)) / weights.sum())
-    return replace(bare, loss={**fit.loss, "offsets of values": log_loss(scores, truth, weights)}, accuracy=accuracy)
+    moved = scores + found.without_fold(counts.grid, sample.cells)
+    loss = log_loss(moved, truth, weights)
+    if loss >= log_loss(scores, truth, weights):
+        return fit
+    accuracy = float(weights @ truth.agreement(moved.argmax(axis=0)) / weights.sum())
+    return replace(fit, offsets=found, loss={**fit.loss, "offsets of values": loss}, accuracy=accuracy)
 
 
-def affordable_layout(counts: TermCounts, fit: JointFit, rows: int) -> CellLayout | None:
+def affordable_layout(counts: TermCounts, fit: JointFit, rows: float) -> CellLayout | None:
     """Return which cells have offsets: all values, and those of the pairs of largest weight; None if too many."""
     grid, classes = counts.grid, len(counts.joint.classes)
     if not fit.weights or not grid.names or grid.features > MOST_FEATURES:
@@ -57,10 +60,10 @@ def affordable_layout(counts: TermCounts, fit: JointFit, rows: int) -> CellLayou
     sizes = np.diff(CellLayout(grid, pairs).starts)
     columns = len(grid.names)
     values = int(sizes[:columns].sum())
-    deep = MOST_CELLS // (classes * max(rows, 1)) - columns
+    deep = int(MOST_CELLS / (classes * max(rows, 1.0))) - columns
     if values * classes > MOST_OFFSETS or deep < 0:
         return None
-    room = min(MOST_OFFSETS, counts.recipe.cell_offsets * rows) // classes - values
+    room = min(MOST_OFFSETS, int(counts.recipe.cell_offsets * rows)) // classes - values
     fitting = int((np.cumsum(sizes[columns:-1]) <= room).sum())
     return CellLayout(grid, tuple(sorted(pairs[: min(fitting, deep)])))
 
@@ -83,31 +86,38 @@ class RidgePath:
         self.recipe, self.ridges = recipe, list(recipe.cell_ridges)
         self.gains: dict[float, list[Floats]] = {ridge: [] for ridge in self.ridges}  # of each held-out row
         self.found: dict[float, list[Floats]] = {ridge: [] for ridge in self.ridges}  # parameters, fold by fold
+        self.weights = np.zeros(0)  # of held-out rows
+
+    @property
+    def rows(self) -> float:
+        """How many rows were held out so far, copies among them."""
+        return float(self.weights.sum())
 
     def follow(self, problem: OffsetProblem, apart: OffsetRows) -> None:
         """Fit without a fold and measure on it, from the strongest ridge down, until the gain falls."""
         recipe, bare, v, most, tried = self.recipe, apart.losses(), problem.start(), 0.0, []
         room, far = (share * float(apart.weights @ bare) for share in recipe.cell_loss_rises)
+        many = float(apart.weights.sum()) >= recipe.cell_rows
         for ridge in self.ridges:
             v = problem.solve(v, ridge, recipe.cell_evaluations, recipe.offset_rough_tolerance)
-            gain = apart.weights * (bare - apart.losses(problem.offsets(v)))
+            gain = bare - apart.losses(problem.offsets(v))
             self.gains[ridge].append(gain)
             self.found[ridge].append(v)
             tried.append(ridge)
-            most = max(most, float(gain.sum()))
-            if len(gain) >= recipe.cell_rows and float(gain.sum()) < (most - room if most > 0 else -far):
+            total = float(apart.weights @ gain)
+            most = max(most, total)
+            if many and total < (most - room if most > 0 else -far):
                 break
-        self.ridges = tried
+        self.ridges, self.weights = tried, np.concatenate([self.weights, apart.weights])
+
+    def gain(self, ridge: float) -> float:
+        """Return the gain of all held-out rows so far, in nats."""
+        return float(self.weights @ np.concatenate(self.gains[ridge]))
 
     @property
     def best(self) -> float:
         """The ridge of the largest gain so far."""
-        return max(self.ridges, key=lambda ridge: sum(float(gain.sum()) for gain in self.gains[ridge]))
-
-    @property
-    def gain(self) -> Floats:
-        """The gain of each held-out row so far under the best ridge."""
-        return np.concatenate(self.gains[self.best])
+        return max(self.ridges, key=self.gain)
 
     def settle(self) -> None:
         """Keep to the best ridge in the folds to come."""
@@ -115,9 +125,10 @@ class RidgePath:
 
     def is_clear(self) -> bool:
         """Tell whether the gain is more than a nat, and clear beside its standard error."""
-        gain, recipe = self.gain, self.recipe
-        error = float(np.sqrt(len(gain)) * gain.std())
-        return float(gain.sum()) > max(recipe.offset_price, recipe.cell_gain_errors * error)
+        each, recipe = np.concatenate(self.gains[self.best]), self.recipe
+        total = float(self.weights @ each)
+        error = float(np.sqrt(self.weights @ (each - total / self.rows) ** 2))
+        return total > max(recipe.offset_price, recipe.cell_gain_errors * error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,30 +143,39 @@ class OffsetFolds:
 
     def fitted(self) -> CellOffsets | None:
         """Return the offsets under the ridge of least held-out loss; None where they do not clearly gain."""
-        recipe, path = self.counts.recipe, RidgePath(self.counts.recipe)
-        rows = len(self.sample.y)
-        if rows < recipe.cell_screened_rows and not self.may_gain():
-            return None
-        number = recipe.cell_folds[0 if rows < recipe.cell_many_rows else 1]
-        fold = self.layout.folds(self.sample.cells, number)
-        for at in range(number):
-            held = fold == at
-            if not held.any() or len(np.unique(self.sample.y[~held])) < 2:
-                return None
-            whole = self.rows_with(self.scores_without(held))
-            path.follow(self.problem(whole.some(np.flatnonzero(~held))), whole.some(np.flatnonzero(held)))
-            gains = float(path.gain.sum()) > 0
-            if not gains and (at > 0 or len(path.gain) >= recipe.cell_rows):
-                return None
-            if gains and len(path.gain) >= recipe.cell_rows:
-                path.settle()
-        if not path.is_clear():
+        recipe = self.counts.recipe
+        screened = float(self.weights.sum()) < recipe.cell_screened_rows
+        path = None if screened and not self.may_gain() else self.path()
+        if path is None or not path.is_clear():
             return None
         problem = self.problem(self.rows_with(self.scores))
         start = np.mean(path.found[path.best], axis=0)
         v = problem.solve(start, path.best, recipe.offset_evaluations, recipe.cell_tolerance)
         tables = [problem.offsets(one) for one in (v, *path.found[path.best])]
-        return CellOffsets(self.layout.pairs, rounded(tables), path.best, float(path.gain.mean()))
+        return CellOffsets(self.layout.pairs, rounded(tables), path.best, path.gain(path.best) / path.rows)
+
+    def path(self) -> RidgePath | None:
+        """Return what offsets gain under each ridge; None as soon as that is nothing."""
+        recipe, path = self.counts.recipe, RidgePath(self.counts.recipe)
+        number = recipe.cell_folds[0 if float(self.weights.sum()) < recipe.cell_many_rows else 1]
+        fold = self.layout.folds(self.sample.cells, number)
+        for at in range(number):
+            held = fold == at
+            if not held.any() or len(np.unique(self.sample.y[~held])) < 2:
+                return None
+            rows = self.rows_with(self.scores_without(held))
+            path.follow(self.problem(rows.some(np.flatnonzero(~held))), rows.some(np.flatnonzero(held)))
+            gains, enough = path.gain(path.best) > 0, path.rows >= recipe.cell_rows
+            if not gains and (at > 0 or enough):
+                return None
+            if gains and enough:
+                path.settle()
+        return path
+
+    @cached_property
+    def weights(self) -> Floats:
+        """How much each row counts."""
+        return effective_weights(self.sample.weights, self.sample.copies)
 
     def may_gain(self) -> bool:
         """Tell whether offsets let the loss of these rows fall by more than chance would.
@@ -184,7 +204,7 @@ class OffsetFolds:
         """Return the rows with these scores, [class, row]."""
         sample = self.sample
         truth = np.eye(len(scores))[sample.y] if sample.soft is None else sample.soft.of_all(sample.y)
-        return OffsetRows.of(self.places, scores, truth, effective_weights(sample.weights, sample.copies))
+        return OffsetRows.of(self.places, scores, truth, self.weights)
 
     def problem(self, rows: OffsetRows) -> OffsetProblem:
         """Return the problem of fitting offsets to some rows."""
