@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 
 #include "counting/counting.hpp"
+#include "fitting/fitting.hpp"
 #include "leave_one_out/leave_one_out.hpp"
 #include "scoring/scoring.hpp"
 
@@ -34,6 +35,8 @@ const Kernels kernels{
     leave_one_out_numbers,
     word_weights,
     leave_one_out_words,
+    fit_word_offsets,
+    score_word_offsets,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -3,6 +3,7 @@
 
 #include "common/limits.hpp"
 #include "common/views.hpp"
+#include "fitting/inputs.hpp"
 #include "leave_one_out/inputs.hpp"
 #include "scoring/inputs.hpp"
 
@@ -80,6 +81,12 @@ struct Kernels {
     // The leave-one-out sums of both over the words of each row, out[group and kind][class][row], divided by the square
     // root of how many of its words are known.
     void (*leave_one_out_words)(const WordRows&, const LabeledRows&, const WordCounts&, float* out, const Run&);
+
+    // Fitting: offsets of words, table[word][class], by least log loss of the visited rows with a ridge. The residuals
+    // [row][class] are what each row adds to them: both go on from where they are. Returns how often rows were visited.
+    size_t (*fit_word_offsets)(const OffsetRows&, const OffsetFitting&, float* table, float* residuals, const Run&);
+    // out[row][class] = the length of the row times the sum of the offsets of its words.
+    void (*score_word_offsets)(const OffsetRows&, size_t rows, const float* table, float* out, const Run&);
 };
 
 namespace baseline {

@@ -9,6 +9,7 @@ void bind_levels(nanobind::module_& m);
 void bind_labels(nanobind::module_& m);
 void bind_counting(nanobind::module_& m);
 void bind_leave_one_out(nanobind::module_& m);
+void bind_fitting(nanobind::module_& m);
 void bind_scoring(nanobind::module_& m);
 void bind_text_codes(nanobind::module_& m);
 void bind_text_reader(nanobind::module_& m);

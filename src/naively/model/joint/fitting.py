@@ -36,6 +36,7 @@ from .term_counts import TermCounts
 from .term_kinds import term_kind
 from .terms import JointSample
 from .weight_fitting import TermGains, effective_weights, fit_weights
+from .word_offset_fitting import fit_word_offsets
 
 # What the terms of the sample may take together, in numbers of 4 bytes; but some rows in any case. Limits of memory.
 MOST_CELLS, FEWEST_SAMPLED = 1 << 25, 250
@@ -214,7 +215,7 @@ def fit_joint(
     sample = model.sample(columns, y, weights, soft)
     if screening is not None:
         sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))
-    return fit_weights(model.counts, sample)
+    return fit_word_offsets(model, columns, sample, fit_weights(model.counts, sample), threads)
 
 
 def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:

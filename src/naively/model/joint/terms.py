@@ -16,6 +16,7 @@ from ...families.family import ScoreTerm
 from .associations import HeldOutRows
 from .soft_rows import SoftRows
 from .term_counts import TermCounts
+from .word_offsets import OffsetScores
 
 if TYPE_CHECKING:
     from .model import JointModel
@@ -51,6 +52,7 @@ class JointSample:
     pseudo_texts: Mapping[str, float]  # by column of texts, how many pseudo-texts hold each word
     copies: bool = True  # whether a weight of 2 stands for two rows, of which one is left out at a time
     soft: SoftRows | None = None  # the rows of several classes, if there are some
+    word_offsets: tuple[OffsetScores, ...] = ()  # what offsets of words add, by column of texts
 
     def shown(self, mask: Mask) -> JointSample:
         """Return the same rows with some cells missing, given which are there, [row, column of the grid]."""

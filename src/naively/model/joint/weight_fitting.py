@@ -17,6 +17,7 @@ from .soft_rows import RowClasses
 from .term_counts import TermCounts
 from .term_kinds import kinds_in_sums, kinds_of, term_kind
 from .terms import JointSample, LeaveOneOut, Term, Terms, TermValues
+from .word_offsets import with_word_offsets
 
 
 def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
@@ -207,9 +208,9 @@ def joint_scores_left_out(counts: TermCounts, fit: JointFit, sample: JointSample
         total += fit.weights.get(term, 0.0) * values
         if gathered is not None:
             gathered.add(term, values, shared)
-    if influence is None or gathered is None:
-        return total
-    return influence.without_own(total, gathered.x, held.rows, counts.recipe.influence_classes)
+    if influence is not None and gathered is not None:
+        total = influence.without_own(total, gathered.x, held.rows, counts.recipe.influence_classes)
+    return with_word_offsets(sample.word_offsets, total, RowClasses(sample.y, sample.soft), sample.out)
 
 
 def weighted_terms(held: LeaveOneOut, fit: JointFit) -> Iterator[tuple[Term, TermValues, float]]:

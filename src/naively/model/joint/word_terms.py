@@ -18,7 +18,7 @@ from scipy import sparse
 from ... import _kernels
 from ..._kernels import Scorer
 from ..._threads import allowed
-from ..._types import Codes, Floats, Mask, Matrix, SparseMatrix
+from ..._types import Codes, Floats, Longs, Mask, Matrix, SparseMatrix
 from ...data.column import Column
 from ...data.schema import Schema
 from ...families import Words
@@ -43,7 +43,7 @@ class WordAssociations:
     """The words of a column of texts, by the number of texts of each class that they are in."""
 
     def __init__(self, name: str, family: Words, table: WordTable, rows: Floats, classes: Axis) -> None:
-        self.name, self.classes = name, classes
+        self.name, self.classes, self.rows = name, classes, rows
         table = table.on(classes)
         numbers = np.flatnonzero(kept_tokens(family, table, float(rows.sum()))).astype(np.int32)
         self.words = ModelWords(table, numbers)
@@ -61,6 +61,11 @@ class WordAssociations:
         """The terms there are."""
         return WORD_TERMS if self.group.any() else WORD_TERMS[:2]
 
+    def words_of(self, x: Matrix) -> tuple[Longs, Codes]:
+        """Return where the words of each row begin, and the words that it holds."""
+        starts, words, _ = x.cells(self.words.columns, "once")
+        return starts, words
+
     def flags(self, x: Matrix) -> SparseMatrix:
         """Return which words the rows hold, divided by the root of their number, as a sparse matrix."""
         starts, words, _ = x.cells(self.words.columns, "once")
@@ -70,7 +75,7 @@ class WordAssociations:
 
     def leave_one_out(self, x: Matrix, rows: HeldOutRows, pseudo: float) -> dict[str, Floats]:
         """Return each term for the words of rows, [class, row], so much of each row left out of the counts."""
-        starts, words, _ = x.cells(self.words.columns, "once")
+        starts, words = self.words_of(x)
         out = np.empty((len(WORD_TERMS), len(self.classes), len(x)), dtype=np.float32)
         taken = np.ascontiguousarray(rows.weights, dtype=np.float64)
         proportions = None if rows.soft is None else rows.soft.of_all(rows.y)

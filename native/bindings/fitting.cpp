@@ -1,0 +1,73 @@
+// The kernels that fit parameters to rows, as Python calls them.
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/levels.hpp"
+
+using namespace nb::literals;
+
+namespace naively {
+
+namespace {
+
+using WordNumbers = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Singles = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using SingleTable = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using SingleTableOut = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void check_words(const Offsets& starts, const WordNumbers& words, size_t rows, size_t lines) {
+    require(starts.shape(0) == rows + 1 && starts(0) == 0 && size_t(starts(rows)) <= words.shape(0),
+            "The words lie outside their rows.");
+    for (size_t i = 0; i < rows; ++i) require(starts(i) <= starts(i + 1), "The rows overlap.");
+    for (size_t i = 0; i < words.shape(0); ++i)
+        require(words(i) >= 0 && size_t(words(i)) < lines, "There is no such word.");
+}
+
+size_t padded_width(size_t classes) { return (classes + LANES - 1) / LANES * LANES; }
+
+size_t fit_word_offsets(Offsets starts, WordNumbers words, Singles lengths, Singles scales, Singles squares,
+                        SingleTable scores, SingleTable targets, Singles weights, WordNumbers visited, float ridge,
+                        size_t passes, double tolerance, SingleTableOut table, SingleTableOut residuals) {
+    size_t rows = scores.shape(0), classes = scores.shape(1), width = padded_width(classes);
+    check_words(starts, words, rows, table.shape(0));
+    require(classes > 0 && ridge > 0, "There must be a class, and a ridge above 0.");
+    require(lengths.shape(0) == rows && squares.shape(0) == rows && weights.shape(0) == rows,
+            "There must be a number for each row.");
+    require(targets.shape(0) == rows && targets.shape(1) == classes, "There must be a target for each row and class.");
+    require(scales.shape(0) == table.shape(0), "There must be a scale for each word.");
+    require(table.shape(1) == width && residuals.shape(1) == width && residuals.shape(0) == rows,
+            "The tables must be padded to a multiple of four classes.");
+    for (size_t i = 0; i < visited.shape(0); ++i)
+        require(visited(i) >= 0 && size_t(visited(i)) < rows, "There is no such row.");
+    OffsetRows x{starts.data(),  words.data(),   lengths.data(), targets.data(), scores.data(),
+                 weights.data(), squares.data(), classes,        width};
+    OffsetFitting how{visited.data(), visited.shape(0), scales.data(), ridge, passes, tolerance};
+    size_t taken = 0;
+    without_gil(
+        1, [&](const Run& run) { taken = kernels().fit_word_offsets(x, how, table.data(), residuals.data(), run); });
+    return taken;
+}
+
+void score_word_offsets(Offsets starts, WordNumbers words, Singles lengths, SingleTable table, SingleTableOut out,
+                        int threads) {
+    size_t rows = out.shape(0), classes = out.shape(1), width = padded_width(classes);
+    check_words(starts, words, rows, table.shape(0));
+    require(lengths.shape(0) == rows, "There must be a number for each row.");
+    require(table.shape(1) == width, "The table must be padded to a multiple of four classes.");
+    OffsetRows x{starts.data(), words.data(), lengths.data(), nullptr, nullptr, nullptr, nullptr, classes, width};
+    without_gil(threads, [&](const Run& run) { kernels().score_word_offsets(x, rows, table.data(), out.data(), run); });
+}
+
+}  // namespace
+
+void bind_fitting(nb::module_& m) {
+    m.def("fit_word_offsets", &fit_word_offsets, "starts"_a.noconvert(), "words"_a.noconvert(), "lengths"_a.noconvert(),
+          "scales"_a.noconvert(), "squares"_a.noconvert(), "scores"_a.noconvert(), "targets"_a.noconvert(),
+          "weights"_a.noconvert(), "visited"_a.noconvert(), "ridge"_a, "passes"_a, "tolerance"_a, "table"_a.noconvert(),
+          "residuals"_a.noconvert(),
+          "Fit the offsets of words, table[word, class], to the visited rows; returns the passes that were taken.");
+    m.def("score_word_offsets", &score_word_offsets, "starts"_a.noconvert(), "words"_a.noconvert(),
+          "lengths"_a.noconvert(), "table"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
+          "out[row, class]: the length of each row times the sum of the offsets of its words.");
+}
+
+}  // namespace naively
