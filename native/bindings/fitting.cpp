@@ -1,4 +1,7 @@
 // The kernels that fit parameters to rows, as Python calls them.
+#include <cmath>
+#include <memory>
+
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/levels.hpp"
@@ -11,6 +14,7 @@ namespace {
 
 using WordNumbers = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Singles = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using SinglesOut = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using SingleTable = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using SingleTableOut = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -47,6 +51,56 @@ size_t fit_word_offsets(Offsets starts, WordNumbers words, Singles lengths, Sing
     return taken;
 }
 
+// Of rows that were counted: the words that have a place, under it, where those of each row begin, and one over the
+// root of how many words of the row another row holds.
+nb::tuple words_with_offsets(Offsets starts, WordNumbers words, ConstVector totals, ConstVector left_out,
+                             WordNumbers places) {
+    size_t rows = left_out.shape(0);
+    check_words(starts, words, rows, totals.shape(0));
+    require(places.shape(0) == totals.shape(0), "There must be a place for each word.");
+    std::unique_ptr<int64_t[]> begins(new int64_t[rows + 1]);
+    std::unique_ptr<int32_t[]> kept(new int32_t[words.shape(0)]);
+    std::unique_ptr<float[]> lengths(new float[rows]);
+    size_t size = 0;
+    without_gil(1, [&](const Run&) {
+        const int32_t *word = words.data(), *place = places.data();
+        const double* total = totals.data();
+        for (size_t row = 0; row < rows; ++row) {
+            double least = left_out(row) * (1 + SUM_ROUNDING);
+            int64_t known = 0;
+            begins[row] = int64_t(size);
+            for (auto i = starts(row); i < starts(row + 1); ++i) {
+                known += total[word[i]] > least;
+                kept[size] = place[word[i]];
+                size += place[word[i]] >= 0;
+            }
+            lengths[row] = float(1 / std::sqrt(double(std::max<int64_t>(known, 1))));
+        }
+        begins[rows] = int64_t(size);
+    });
+    auto array = [&](auto& all, size_t length) {
+        using Number = std::remove_reference_t<decltype(all[0])>;
+        Number* data = all.release();
+        nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<Number*>(p); });
+        return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(data, {length}, owner);
+    };
+    return nb::make_tuple(array(begins, rows + 1), array(kept, size), array(lengths, rows));
+}
+
+// The sum of the scales of the words of each row, times its squared length.
+void word_offset_squares(Offsets starts, WordNumbers words, Singles lengths, Singles scales, SinglesOut out) {
+    size_t rows = out.shape(0);
+    check_words(starts, words, rows, scales.shape(0));
+    require(lengths.shape(0) == rows, "There must be a number for each row.");
+    without_gil(1, [&](const Run&) {
+        for (size_t row = 0; row < rows; ++row) {
+            double sum = 0;
+            for (auto i = starts(row); i < starts(row + 1); ++i) sum += double(scales.data()[words.data()[i]]);
+            out(row) = float(sum * double(lengths(row)) * double(lengths(row)));
+        }
+    });
+}
+
 void score_word_offsets(Offsets starts, WordNumbers words, Singles lengths, SingleTable table, SingleTableOut out,
                         int threads) {
     size_t rows = out.shape(0), classes = out.shape(1), width = padded_width(classes);
@@ -65,6 +119,12 @@ void bind_fitting(nb::module_& m) {
           "weights"_a.noconvert(), "visited"_a.noconvert(), "ridge"_a, "passes"_a, "tolerance"_a, "table"_a.noconvert(),
           "residuals"_a.noconvert(),
           "Fit the offsets of words, table[word, class], to the visited rows; returns the passes that were taken.");
+    m.def("words_with_offsets", &words_with_offsets, "starts"_a.noconvert(), "words"_a.noconvert(),
+          "totals"_a.noconvert(), "left_out"_a.noconvert(), "places"_a.noconvert(),
+          "Of rows that were counted: where words with a place begin, these words, and the length of each row.");
+    m.def("word_offset_squares", &word_offset_squares, "starts"_a.noconvert(), "words"_a.noconvert(),
+          "lengths"_a.noconvert(), "scales"_a.noconvert(), "out"_a.noconvert(),
+          "out[row]: the sum of the scales of its words, times its squared length.");
     m.def("score_word_offsets", &score_word_offsets, "starts"_a.noconvert(), "words"_a.noconvert(),
           "lengths"_a.noconvert(), "table"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
           "out[row, class]: the length of each row times the sum of the offsets of its words.");

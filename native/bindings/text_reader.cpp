@@ -114,6 +114,42 @@ nb::tuple tables_of(const ClassWords& sums, size_t classes, size_t columns, std:
     return nb::make_tuple(array(times), array(rows));
 }
 
+// The same sums as lists: where the cells of each number begin, and of each cell its class and both sums, in the order
+// of classes. Cells of zero are left out.
+nb::tuple cells_of(const ClassWords& sums, size_t classes, size_t columns, const std::vector<size_t>& place) {
+    constexpr size_t STEP = 4096;  // lines are read side by side, so many numbers at a time
+    std::vector<const HugeVector<ClassWords::Sum>*> lines(classes, nullptr);
+    for (size_t k = 0; k < std::min(place.size(), sums.lines.size()); ++k) {
+        require(place[k] < classes, "There is no such class.");
+        lines[place[k]] = &sums.lines[k];
+    }
+    auto each_cell = [&](auto&& use) {
+        for (size_t begin = 0; begin < columns; begin += STEP)
+            for (size_t k = 0; k < classes; ++k) {
+                if (!lines[k]) continue;
+                for (size_t i = begin; i < std::min({begin + STEP, columns, lines[k]->size()}); ++i)
+                    if (const auto& cell = (*lines[k])[i]; cell.times != 0 || cell.rows != 0) use(i, k, cell);
+            }
+    };
+    std::unique_ptr<int64_t[]> starts(new int64_t[columns + 2]());
+    each_cell([&](size_t i, size_t, const ClassWords::Sum&) { ++starts[i + 2]; });
+    for (size_t i = 2; i < columns + 2; ++i) starts[i] += starts[i - 1];
+    size_t size = size_t(starts[columns + 1]);
+    std::unique_ptr<int32_t[]> codes(new int32_t[size]);
+    std::unique_ptr<double[]> times(new double[size]), rows(new double[size]);
+    each_cell([&](size_t i, size_t k, const ClassWords::Sum& cell) {
+        size_t to = size_t(starts[i + 1]++);
+        codes[to] = int32_t(k), times[to] = cell.times, rows[to] = cell.rows;
+    });
+    auto array = [&](auto& all, size_t length) {
+        using Number = std::remove_reference_t<decltype(all[0])>;
+        Number* data = all.release();
+        nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<Number*>(p); });
+        return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(data, {length}, owner);
+    };
+    return nb::make_tuple(array(starts, columns + 1), array(codes, size), array(times, size), array(rows, size));
+}
+
 // Adds two such tables to the sums.
 void add_tables(ClassWords& sums, ConstTable times, ConstTable rows) {
     size_t classes = times.shape(0), columns = times.shape(1);
@@ -209,6 +245,17 @@ class PyTextReader {
         return found;
     }
 
+    nb::object name_shapes(size_t first, size_t last) {
+        std::unique_ptr<uint8_t[]> shapes(new uint8_t[last > first ? last - first : 0]);
+        locked(false, 1, [&](const Run&) {
+            require(first <= last && last <= words_.vocabulary.size(), "There are no such numbers.");
+            words_.name_shapes(first, last, shapes.get());
+        });
+        uint8_t* data = shapes.release();
+        nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<uint8_t*>(p); });
+        return nb::cast(nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(data, {last - first}, owner));
+    }
+
     nb::tuple names(Numbers numbers) {
         size_t known = size();
         for (size_t i = 0; i < numbers.shape(0); ++i)
@@ -293,7 +340,9 @@ void bind_rows(nb::module_& m) {
         .def("add", &add_tables, "times"_a.noconvert(), "rows"_a.noconvert(), "Add such tables to the sums.")
         .def("tables", &tables_of, "classes"_a, "columns"_a, "place"_a = nb::none(),
              "The sums, and the rows that hold each number, both [class, number]; place says which line each "
-             "code has.");
+             "code has.")
+        .def("cells", &cells_of, "classes"_a, "columns"_a, "place"_a,
+             "The same as lists: where the cells of each number begin, and their classes, sums and rows.");
 }
 
 }  // namespace
@@ -330,6 +379,8 @@ void bind_text_reader(nb::module_& m) {
              "squares[row] += times² * lengths[number].")
         .def("spans", &PyTextReader::spans, "texts"_a, "row"_a = 0,
              "The tokens of one text that have a number: the number, and the bytes where each begins and ends.")
+        .def("name_shapes", &PyTextReader::name_shapes, "first"_a, "last"_a,
+             "Of names of some numbers: 1 if it has spaces, 2 if several characters, 4 if two of Chinese or Japanese.")
         .def("names", &PyTextReader::names, "numbers"_a.noconvert(),
              "The ends of names in one text, and that text as UTF-8.")
         .def("order", &PyTextReader::order, "All numbers, in the order of their names.")

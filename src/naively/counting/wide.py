@@ -20,6 +20,7 @@ from ..families.sparse_numbers import DENSE
 from ..stats import Axis, Moments, WordTable
 from ..stats.counts import ColumnStatistic
 from ..stats.growing import GrowingMoments, GrowingTable
+from ..stats.word_cells import WordCells
 from ..text import TextReader, TextRows
 from . import arrays
 
@@ -58,7 +59,7 @@ class GrowingWords:
     def table(self, classes: Sequence[Label], axis: Axis) -> WordTable:
         """Return the counts of all rows so far, the classes sorted."""
         place = axis.places(classes).tolist()
-        return WordTable(axis, self.reader, *self.sums.tables(len(axis), len(self.reader), place))
+        return WordTable.of_cells(axis, self.reader, WordCells(*self.sums.cells(len(axis), len(self.reader), place)))
 
     def take(self, table: WordTable, classes: Sequence[Label]) -> None:
         """Hold these counts from now on, the classes by their codes; the words are those of the table's lexicon."""

@@ -75,6 +75,8 @@ class Recipe:
     # measured.
     word_pseudo_count: float = 1.0
     word_pseudo_counts: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
+    # Rows on which they are compared. A limit of time; not measured.
+    word_pseudo_rows: int = 2_000
 
     # -- offsets of words -----------------------------------------------------------------------------------------
 

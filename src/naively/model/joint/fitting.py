@@ -205,7 +205,9 @@ def fit_joint(
     Where columns were screened on these rows, a column counts as missing in those without which it was not chosen.
     """
     columns, recipe = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads), model.recipe
-    some = slice(0, min(recipe.linear_rows, max(MOST_PROBABILITIES // (4 * len(model.classes)), FEWEST_SAMPLED)))
+    some = slice(0, min(recipe.word_pseudo_rows, max(MOST_PROBABILITIES // (4 * len(model.classes)), FEWEST_SAMPLED)))
+    for words in model.word_associations.values():
+        words.words_of(columns[words.name])  # read once, all of them: parts of the rows have parts of these
     for name, column in model.wide_columns.items():
         part = soft if soft is None else soft.some(np.arange(len(y))[some], len(y))
         out = HeldOutRows(y[some], left_out_weights(weights[some], model.copies), part)

@@ -79,8 +79,10 @@ class TextColumn:
     def score_term(self, weights: Mapping[Term, float], pseudo: float) -> ScoreTerm:
         """Return the contribution of each word under the weights of its terms."""
         mix = {term.kind: by for term, by in weights.items() if term.level == self.words.name}
-        offsets = None if self.offsets is None else self.offsets.on(self.words.words)
-        return self.words.scores(mix, pseudo, offsets)
+        scores = self.words.scores(mix, pseudo)
+        if self.offsets is not None:
+            self.offsets.add_to(self.words.words, scores.word_scores)
+        return scores
 
     def fitted_pseudo_count(
         self, x: Matrix, out: HeldOutRows, weights: Floats, prior: Floats, recipe: Recipe

@@ -41,6 +41,11 @@ class OffsetProblem:
         """How many classes there are."""
         return self.scores.shape[1]
 
+    def take(self, rows: Codes) -> OffsetProblem:
+        """Return the problem of some rows."""
+        parts = (self.scores[rows], self.targets[rows], self.weights[rows])
+        return OffsetProblem(self.words.take(rows), *parts, self.recipe, self.threads)
+
     def losses(self, scores: Singles, rows: Codes) -> Floats:
         """Return the log loss of some rows, given the scores of all."""
         z = scores[rows].astype(np.float64)
@@ -60,17 +65,15 @@ class OffsetState(NamedTuple):
     def under(self, ridge: float, scales: Singles) -> OffsetState:
         """Return the start for another ridge and other scales: the rows add the same, times what each word takes."""
         by = (self.ridge / ridge) * (scales / self.scales)
-        return OffsetState(self.table * by[:, None].astype(np.float32), self.residuals, ridge, scales)
+        return OffsetState(self.table * by[:, None].astype(np.float32), self.residuals.copy(), ridge, scales)
 
-    def fitted(self, problem: OffsetProblem, rows: Codes) -> OffsetState:
-        """Return the offsets of least loss of some rows, from here on."""
+    def fit(self, problem: OffsetProblem, rows: Codes) -> None:
+        """Move the offsets to the least loss of some rows, from where they are."""
         words, recipe = problem.words, problem.recipe
-        table, residuals = self.table.copy(), self.residuals.copy()
         cells = (words.starts, words.words, words.lengths, self.scales, words.squares(self.scales))
         of_rows = (problem.scores, problem.targets, problem.weights, rows)
         how = (self.ridge, recipe.word_offset_passes, recipe.word_offset_tolerance)
-        _kernels.fit_word_offsets(*cells, *of_rows, *how, table, residuals)
-        return OffsetState(table, residuals, self.ridge, self.scales)
+        _kernels.fit_word_offsets(*cells, *of_rows, *how, self.table, self.residuals)
 
 
 class ChosenOffsets(NamedTuple):
@@ -120,56 +123,54 @@ class ColumnFitting:
         self, scores: Singles, targets: Singles, weights: Floats
     ) -> tuple[WordOffsets, OffsetScores, float] | None:
         """Return the offsets, what they add to the scores of the rows, and what they save by row; None if nothing."""
-        all_words = WordsOfRows.of(self.words, self.x, self.left_out, None)
-        kept = frequent_words(all_words.words, len(self.words.words), scores.shape[1])
+        kept = frequent_words(self.words.words_of(self.x)[1], len(self.words.words), scores.shape[1])
         if not len(kept):
             return None
-        places = np.full(len(self.words.words), -1, dtype=np.intp)
-        places[kept] = np.arange(len(kept))
+        places = np.full(len(self.words.words), -1, dtype=np.int32)
+        places[kept] = np.arange(len(kept), dtype=np.int32)
         words = WordsOfRows.of(self.words, self.x, self.left_out, places)
         problem = OffsetProblem(words, scores, targets, weights.astype(np.float32), self.recipe, self.threads)
         hashes = self.x.hashes()
         order = np.argsort(hashes, kind="stable").astype(np.int32)
         # Copies of a text fall into the same fold.
         held = (hashes >> np.uint64(20)) % np.uint64(self.recipe.word_offset_folds) == 0
-        texts = self.words.texts[kept, : scores.shape[1]]
-        chosen = self._chosen(problem, order, held, texts)
+        texts = self.words.texts_of(kept)
+        work = max(len(words.words) * problem.classes // max(len(order), 1), 1)
+        some = order[: max(MOST_WORK // work, FEWEST_ROWS)]
+        chosen = self._chosen(problem.take(some), held[some], texts, self.left_out[some])
         if chosen is None:
             return None
         scales = word_scales(texts, self.words.rows, self.recipe.word_offset_least_scale)
-        state = chosen.state.under(chosen.state.ridge, scales).fitted(problem, order)
-        table = state.table[:, : scores.shape[1]]
+        residuals = padded_singles(len(order), problem.classes)
+        residuals[some] = chosen.state.residuals
+        state = chosen.state._replace(residuals=residuals).under(chosen.state.ridge, scales)
+        state.fit(problem, order)
+        table, variance = state.table[:, : problem.classes], chosen.own / state.ridge
         table[np.abs(table) < self.recipe.least_word_offset] = 0.0
-        variance = chosen.own / state.ridge
-        beyond = OffsetScores(
-            words.scores(state.table, problem.classes, self.threads), np.float32(variance) * words.squares(scales)
-        )
+        moved = words.scores(state.table, problem.classes, self.threads)
         there = table.any(axis=1)
         numbers, lexicon = self.words.words.numbers[kept[there]], self.words.words.lexicon
         made = WordOffsets(lexicon, numbers, table[there], state.ridge, variance)
-        return made, beyond, chosen.saved
+        return made, OffsetScores(moved, np.float32(variance) * words.squares(scales)), chosen.saved
 
-    def _chosen(self, problem: OffsetProblem, order: Codes, held: Mask, texts: Floats) -> ChosenOffsets | None:
+    def _chosen(self, problem: OffsetProblem, held: Mask, texts: Floats, left_out: Floats) -> ChosenOffsets | None:
         """Return the offsets of some rows under the ridge of least loss of held-out rows; None if none pays."""
         recipe, words = self.recipe, problem.words
-        work = max(len(words.words) * problem.classes // max(len(order), 1), 1)
-        order = order[: max(MOST_WORK // work, FEWEST_ROWS)]
-        train, asked = order[~held[order]], order[held[order]]
+        train, asked = (np.flatnonzero(part).astype(np.int32) for part in (~held, held))
         if not len(asked) or not len(train):
             return None
-        texts, rows = self._without(asked, texts, problem)
-        scales = word_scales(texts, rows, recipe.word_offset_least_scale)
+        scales = word_scales(*self._without(asked, texts, problem, left_out), recipe.word_offset_least_scale)
         # Rows have length 1 on average, so that one ridge means the same everywhere.
         unit = float(np.mean(words.squares(scales)[train], dtype=np.float64))
         if not unit > 0:
             return None
-        state = OffsetState(
-            padded_singles(len(scales), problem.classes), padded_singles(len(held), problem.classes), unit, scales
-        )
+        tables = (padded_singles(lines, problem.classes) for lines in (len(scales), len(held)))
+        state = OffsetState(*tables, unit, scales)
         before = float(problem.losses(problem.scores, asked).sum())
         best, least = None, before
         for ridge in recipe.word_offset_ridges:
-            state = state.under(ridge * unit, scales).fitted(problem, train)
+            state = state.under(ridge * unit, scales)
+            state.fit(problem, train)
             scores = problem.scores + words.scores(state.table, problem.classes, problem.threads)
             loss = float(problem.losses(scores, asked).sum())
             if loss < least - recipe.offset_price:
@@ -178,27 +179,29 @@ class ColumnFitting:
                 break
         if best is None:
             return None
-        total = float(problem.weights[asked].sum(dtype=np.float64))
-        saved = (before - least) / total
-        return ChosenOffsets(best[0], saved, self._own_share(problem, *best, train, saved))
+        saved = (before - least) / float(problem.weights[asked].sum(dtype=np.float64))
+        return ChosenOffsets(best[0], saved, self._own_share(problem, *best, train, left_out, saved))
 
-    def _without(self, held: Codes, texts: Floats, problem: OffsetProblem) -> tuple[Floats, Floats]:
+    def _without(self, held: Codes, texts: Floats, problem: OffsetProblem, left_out: Floats) -> tuple[Floats, Floats]:
         """Return the texts of each class that hold each word, and the rows of each class, without some rows.
 
         How far classes differ in a word would tell whether the held-out rows that hold it are of the same class.
         """
-        words, taken = problem.words, problem.targets * self.left_out[:, None].astype(np.float32)
-        sizes = np.diff(words.starts)[held]
-        rows = np.repeat(held, sizes)
-        first = np.repeat(words.starts[held] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-        at = words.words[first + np.arange(len(rows))]
-        out = texts.copy()
-        for k in range(out.shape[1]):
-            out[:, k] -= np.bincount(at, taken[rows, k], len(out))
-        return np.maximum(out, 0.0), np.maximum(self.words.rows - taken[held].sum(axis=0), 0.0)
+        words, taken = problem.words.take(held), problem.targets[held] * left_out[held, None]
+        row, k = np.nonzero(taken)
+        sizes, out = np.diff(words.starts)[row], texts.copy()
+        at = words.take(row.astype(np.int32)).words
+        np.subtract.at(out, (at, np.repeat(k, sizes)), np.repeat(taken[row, k], sizes))
+        return np.maximum(out, 0.0), np.maximum(self.words.rows - taken.sum(axis=0), 0.0)
 
     def _own_share(
-        self, problem: OffsetProblem, state: OffsetState, scores: Singles, train: Codes, saved: float
+        self,
+        problem: OffsetProblem,
+        state: OffsetState,
+        scores: Singles,
+        train: Codes,
+        left_out: Floats,
+        saved: float,
     ) -> float:
         """Return which share of its variance a row moves its own score by.
 
@@ -208,7 +211,7 @@ class ColumnFitting:
         squares = problem.words.squares(state.scales) / np.float32(state.ridge)
         z = scores.astype(np.float64)
         p = np.exp(z - z.max(axis=1, keepdims=True))
-        own = (problem.targets - p / p.sum(axis=1, keepdims=True)) * (self.left_out * squares)[:, None]
+        own = (problem.targets - p / p.sum(axis=1, keepdims=True)) * (left_out * squares)[:, None]
         total = float(problem.weights[train].sum(dtype=np.float64))
         before = float(problem.losses(problem.scores, train).sum())
 

@@ -40,11 +40,10 @@ class WordOffsets:
             return np.where(beyond, -1, words.columns[np.where(beyond, 0, self.numbers)]).astype(np.intp)
         return np.asarray(words.places(self.labels))
 
-    def on(self, words: ModelWords) -> Floats:
-        """Return the offsets of all words of a model, [word, class]; words without one have 0."""
-        out, at = np.zeros((len(words), self.table.shape[1])), self.of_words(words)
-        out[at[at >= 0]] = self.table[at >= 0]
-        return out
+    def add_to(self, words: ModelWords, table: Floats) -> None:
+        """Add the offsets to the contributions of all words of a model, [word, class]."""
+        at = self.of_words(words)
+        table[at[at >= 0]] += self.table[at >= 0]
 
     @property
     def labels(self) -> list[str] | list[int]:
@@ -103,27 +102,24 @@ class WordsOfRows(NamedTuple):
     lengths: Singles
 
     @classmethod
-    def of(cls, associations: WordAssociations, x: Matrix, left_out: Floats, places: Places | None) -> WordsOfRows:
-        """Return the words of rows that were counted; words that no other row holds do not count as words.
-
-        Only words that have a place are given, under it; all of them if there are no places.
-        """
+    def of(cls, associations: WordAssociations, x: Matrix, left_out: Floats, places: Codes) -> WordsOfRows:
+        """Return the words of rows that have a place, under it; words that no other row holds add no length."""
         starts, words = associations.words_of(x)
-        rows = np.repeat(np.arange(len(x)), np.diff(starts))
-        others = associations.totals[words] > left_out[rows] * (1 + 1e-9)
-        known = np.bincount(rows[others], minlength=len(x))
-        lengths = (1 / np.sqrt(np.maximum(known, 1.0))).astype(np.float32)
-        if places is None:
-            return cls(starts, words, lengths)
-        at = places[words]
-        there = at >= 0
-        before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(there)])
-        return cls(before[starts], at[there].astype(np.int32), lengths)
+        taken = np.ascontiguousarray(left_out, dtype=np.float64)
+        return cls(*_kernels.words_with_offsets(starts, words, associations.totals, taken, places))
+
+    def take(self, rows: Codes) -> WordsOfRows:
+        """Return some of the rows, in this order."""
+        sizes = np.diff(self.starts)[rows]
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+        at = np.repeat(self.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])
+        return WordsOfRows(starts, self.words[at], self.lengths[rows])
 
     def squares(self, scales: Singles) -> Singles:
         """Return the sum of the scales of the words of each row, times its squared length."""
-        before = np.concatenate([np.zeros(1), np.cumsum(scales[self.words], dtype=np.float64)])
-        return ((before[self.starts[1:]] - before[self.starts[:-1]]) * self.lengths**2).astype(np.float32)
+        out = np.empty(len(self.lengths), dtype=np.float32)
+        _kernels.word_offset_squares(self.starts, self.words, self.lengths, scales, out)
+        return out
 
     def scores(self, table: Singles, classes: int, threads: int | None) -> Singles:
         """Return the sum of offsets of each row, [row, class], given a table padded to a multiple of four classes."""
@@ -143,9 +139,10 @@ def word_scales(texts: Floats, rows: Floats, least: float) -> Singles:
     It grows with how far classes differ in how often they hold the word: one that is everywhere alike has less to
     correct.
     """
-    logs = np.log((texts + 1) / (rows + 2))
+    logs = np.log((texts + 1).astype(np.float32))
+    logs -= np.log(rows + 2).astype(np.float32)
     logs -= logs.mean(axis=1, keepdims=True)
-    return np.asarray((logs * logs).mean(axis=1) + least**2, dtype=np.float32)
+    return np.asarray(np.einsum("wk,wk->w", logs, logs) / np.float32(len(rows)) + np.float32(least**2))
 
 
 class OffsetScores(NamedTuple):
@@ -174,13 +171,13 @@ def offset_scores(
     """Return what offsets add to the scores of rows that were counted."""
     at = offsets.of_words(associations.words)
     used = np.flatnonzero(at >= 0)
-    places = np.full(len(associations.words), -1, dtype=np.intp)
-    places[at[used]] = np.arange(len(used))
+    places = np.full(len(associations.words), -1, dtype=np.int32)
+    places[at[used]] = np.arange(len(used), dtype=np.int32)
     words = WordsOfRows.of(associations, x, left_out, places)
     classes = len(associations.classes)
     table = padded_singles(len(used), classes)
     table[:, :classes] = offsets.table[used]
-    scales = word_scales(associations.texts[at[used], :classes], associations.rows, recipe.word_offset_least_scale)
+    scales = word_scales(associations.texts_of(at[used]), associations.rows, recipe.word_offset_least_scale)
     return OffsetScores(words.scores(table, classes, x.threads), np.float32(offsets.variance) * words.squares(scales))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from ... import _kernels
@@ -22,7 +23,6 @@ from ..._types import Codes, Floats, Longs, Mask, Matrix, SparseMatrix
 from ...data.column import Column
 from ...data.schema import Schema
 from ...families import Words
-from ...families.family import padded
 from ...families.texts import ModelWords, kept_tokens
 from ...stats import Axis, Counts, WordTable
 from .associations import HeldOutRows
@@ -48,13 +48,25 @@ class WordAssociations:
         numbers = np.flatnonzero(kept_tokens(family, table, float(rows.sum()))).astype(np.int32)
         self.words = ModelWords(table, numbers)
         self.group = table.lexicon.sequences(table.size)[numbers].astype(np.uint8)
-        self.texts = padded(self.words.of(table.texts).T)
-        self.totals = np.ascontiguousarray(self.texts.sum(axis=1))
+        self.cells = table.cells.take(numbers)
+        self.totals = self.cells.documents
 
     @cached_property
     def mass(self) -> Floats:
         """How many words the texts of each class hold, [group, class]."""
-        return np.stack([self.texts[self.group == g, : len(self.classes)].sum(axis=0) for g in (0, 1)])
+        of_cells = self.group[self.cells.words]
+        sums = [np.bincount(self.cells.classes, self.cells.texts * (of_cells == g), len(self.classes)) for g in (0, 1)]
+        return np.stack(sums)
+
+    def texts_of(self, words: Codes) -> Floats:
+        """Return how many texts of each class hold some of the words, [word, class]."""
+        cells = self.cells.take(words)
+        return np.ascontiguousarray(cells.table(cells.texts, len(self.classes)).T)
+
+    @property
+    def _counts(self) -> tuple[Longs, Codes, Floats, Floats, npt.NDArray[np.uint8], Floats]:
+        """The counts as the kernels read them."""
+        return self.cells.starts, self.cells.classes, self.cells.texts, self.totals, self.group, self.mass
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -79,15 +91,15 @@ class WordAssociations:
         out = np.empty((len(WORD_TERMS), len(self.classes), len(x)), dtype=np.float32)
         taken = np.ascontiguousarray(rows.weights, dtype=np.float64)
         proportions = None if rows.soft is None else rows.soft.of_all(rows.y)
-        counts = (self.texts, self.totals, self.group, self.mass, pseudo)
-        _kernels.leave_one_out_words(starts, words, rows.y, taken, *counts, out, allowed(x.threads), proportions)
+        counts, threads = (*self._counts, pseudo), allowed(x.threads)
+        _kernels.leave_one_out_words(starts, words, rows.y, taken, *counts, out, threads, proportions)
         return dict(zip(self.terms, out, strict=False))
 
     def scores(self, mix: Mapping[str, float], pseudo: float, offsets: Floats | None = None) -> WordScores:
         """Return the contribution of words under the weights of the terms, and with an offset for each word."""
         by = np.array([mix.get(term, 0.0) for term in WORD_TERMS]).reshape(2, 2)
         table = np.zeros((len(self.words), len(self.classes)))
-        _kernels.word_weights(self.texts, self.totals, self.group, self.mass, by, pseudo, table)
+        _kernels.word_weights(*self._counts, by, pseudo, table)
         table = table if offsets is None else table + offsets
         return WordScores(self.classes, self.words, table, self.totals > 0)
 
