@@ -77,7 +77,7 @@ struct Kernels {
     size_t (*leave_one_out_numbers)(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
 
     // The two log-odds of each word, times their weights in its group: out[word][class].
-    void (*word_weights)(const WordCounts&, const double* mix, double* out, const Run&);
+    void (*word_weights)(const WordCounts&, const double* mix, float* out, const Run&);
     // The leave-one-out sums of both over the words of each row, out[group and kind][class][row], divided by the square
     // root of how many of its words are known.
     void (*leave_one_out_words)(const WordRows&, const LabeledRows&, const WordCounts&, float* out, const Run&);

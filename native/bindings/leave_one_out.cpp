@@ -61,6 +61,8 @@ using WordGroups = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::dev
 using LogOddsOut = nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using WordNumbers = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+using WordWeightsOut = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 WordCounts word_counts(const Offsets& starts, const WordNumbers& classes_of, const ConstVector& documents,
                        const ConstVector& totals, const WordGroups& group, const ConstTable& class_words,
                        double pseudo_count) {
@@ -79,8 +81,8 @@ WordCounts word_counts(const Offsets& starts, const WordNumbers& classes_of, con
 }
 
 void word_weights(Offsets word_starts, WordNumbers classes_of, ConstVector documents, ConstVector totals,
-                  WordGroups group, ConstTable class_words, ConstTable group_weights, double pseudo_count, Table out,
-                  int threads) {
+                  WordGroups group, ConstTable class_words, ConstTable group_weights, double pseudo_count,
+                  WordWeightsOut out, int threads) {
     WordCounts counts = word_counts(word_starts, classes_of, documents, totals, group, class_words, pseudo_count);
     require(group_weights.shape(0) == counts.groups && group_weights.shape(1) == 2,
             "Each group must have two weights.");

@@ -164,6 +164,8 @@ void add_tables(ClassWords& sums, ConstTable times, ConstTable rows) {
     }
 }
 
+using ScoreTable = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 // Any number of threads may read by the same vocabulary; one that learns is alone.
 class PyTextReader {
   public:
@@ -220,7 +222,7 @@ class PyTextReader {
         locked(false, threads, [&](const Run& run) { words_.add(read.pieces, 0, rows, how, sums, run); });
     }
 
-    void score(ColumnOfTexts& texts, const std::string& times, ConstTable table, Table out,
+    void score(ColumnOfTexts& texts, const std::string& times, ScoreTable table, Table out,
                std::optional<ConstVector> lengths, std::optional<Vector> squares, int threads) {
         require(out.shape(0) == texts.rows && out.shape(1) == table.shape(1),
                 "There must be a score for each row and class.");
@@ -229,7 +231,12 @@ class PyTextReader {
                 "There must be a length for each word.");
         texts.check(threads);
         CountWeight how = count_weight_of(times);
-        TextReader::Scored to{table.data(), table.shape(0), table.shape(1), out.data()};
+        bool single = table.dtype() == nb::dtype<float>();
+        require(single || table.dtype() == nb::dtype<double>(), "The table must be of float64 or float32.");
+        require_aligned(table);
+        TextReader::Scored to{single ? nullptr : static_cast<const double*>(table.data()),
+                              single ? static_cast<const float*>(table.data()) : nullptr, table.shape(0),
+                              table.shape(1), out.data()};
         if (lengths) to.lengths = lengths->data(), to.squares = squares->data();
         locked(false, threads, [&](const Run& run) { words_.score(texts, how, to, run); });
     }

@@ -160,7 +160,7 @@ double deviation(double sums, double squares, double classes) {
 
 }  // namespace
 
-void word_weights(const WordCounts& counts, const double* group_weights, double* out, const Run& run) {
+void word_weights(const WordCounts& counts, const double* group_weights, float* out, const Run& run) {
     size_t classes = counts.classes, width = (classes + LANES - 1) / LANES * LANES;
     std::vector<double> proportions(counts.groups * width);
     class_proportions(counts.class_words, counts.groups, classes, width, proportions.data());
@@ -169,11 +169,13 @@ void word_weights(const WordCounts& counts, const double* group_weights, double*
     size_t pieces = (counts.words + WORDS_AT_ONCE - 1) / WORDS_AT_ONCE;
     run_pieces(pieces, counts.words * width, run, [&](size_t piece) {
         WordLogOdds log_odds(counts);
+        std::vector<double> line(classes);
         std::vector<RareLogOdds> rare(counts.groups, RareLogOdds(counts, logs, width));
         for (size_t g = 0; g < counts.groups; ++g) rare[g].begin(proportions.data() + g * width);
         for (size_t word = piece * WORDS_AT_ONCE; word < std::min(counts.words, (piece + 1) * WORDS_AT_ONCE); ++word) {
             size_t g = counts.group[word];
-            double *to = out + word * classes, total = counts.totals[word];
+            float* to = out + word * classes;
+            double total = counts.totals[word];
             double by_own = group_weights[2 * g], by_others = group_weights[2 * g + 1];
             if (total <= 0) continue;
             if (whole && total <= double(RARE)) {
@@ -187,17 +189,20 @@ void word_weights(const WordCounts& counts, const double* group_weights, double*
                     sums += more, squares += more * (2 * others[counts.classes_of[i]] + more);
                 }
                 by_others *= deviation(sums, squares, double(classes));
-                for (size_t k = 0; k < classes; ++k) to[k] = by_own * own[k] + by_others * others[k];
+                for (size_t k = 0; k < classes; ++k) line[k] = by_own * own[k] + by_others * others[k];
                 for (auto i = counts.starts[word]; i < counts.starts[word + 1]; ++i) {
                     size_t n = size_t(counts.documents[i]);
-                    to[counts.classes_of[i]] += by_own * (logs[n] - logs[0]) + by_others * (logs[t] - logs[t - n]);
+                    line[size_t(counts.classes_of[i])] +=
+                        by_own * (logs[n] - logs[0]) + by_others * (logs[t] - logs[t - n]);
                 }
+                for (size_t k = 0; k < classes; ++k) to[k] = float(line[k]);
                 continue;
             }
             for (auto i = counts.starts[word]; i < counts.starts[word + 1]; ++i)
                 log_odds.documents()[counts.classes_of[i]] = counts.documents[i];
             log_odds.compute(total, proportions.data() + g * width);
-            for (size_t k = 0; k < classes; ++k) to[k] = by_own * log_odds.own()[k] + by_others * log_odds.others()[k];
+            for (size_t k = 0; k < classes; ++k)
+                to[k] = float(by_own * log_odds.own()[k] + by_others * log_odds.others()[k]);
         }
     });
 }
@@ -288,6 +293,9 @@ class RowLeftOut {
                 size_t ahead = size_t(x_.words[i + PREFETCH_DISTANCE]);
                 __builtin_prefetch(counts_.starts + ahead);
                 __builtin_prefetch(counts_.totals + ahead);
+                auto cells = counts_.starts[x_.words[i + PREFETCH_DISTANCE / 2]];
+                __builtin_prefetch(counts_.documents + cells);
+                __builtin_prefetch(counts_.classes_of + cells);
             }
             size_t word = size_t(x_.words[i]), g = counts_.group[word];
             double total = without(counts_.totals[word], w);

@@ -217,28 +217,48 @@ void TextReader::add(const std::vector<RowsPiece>& pieces, size_t first, const L
     });
 }
 
+namespace {
+
+// Adds the tokens of rows first … last - 1 to their scores, given the table in its precision.
+template <class Number>
+void score_rows(RowReader& reader, const Texts& texts, size_t first, size_t last, CountWeight times,
+                const TextReader::Scored& of, const Number* table) {
+    constexpr size_t LINE = 64 / sizeof(Number);  // numbers of a line of the cache
+    std::vector<TokenCount> entries;
+    for (size_t row = first; row < last; ++row) {
+        entries.clear();
+        reader.row(texts[row], entries);
+        double* to = of.scores + row * of.classes;
+        double squares = 0;
+        for (size_t i = 0; i < entries.size(); ++i) {
+            if (i + PREFETCH_DISTANCE < entries.size()) {
+                const Number* ahead = table + size_t(entries[i + PREFETCH_DISTANCE].number) * of.classes;
+                __builtin_prefetch(ahead);
+                if (of.classes > LINE) __builtin_prefetch(ahead + LINE);
+                if (of.lengths) __builtin_prefetch(of.lengths + entries[i + PREFETCH_DISTANCE].number);
+            }
+            auto [number, n] = entries[i];
+            if (size_t(number) >= of.size) continue;
+            double value = count_weight(times, n);
+            const Number* from = table + size_t(number) * of.classes;
+            for (size_t k = 0; k < of.classes; ++k) to[k] += value * double(from[k]);
+            if (of.lengths) squares += value * value * of.lengths[number];
+        }
+        if (of.squares) of.squares[row] += squares;
+    }
+}
+
+}  // namespace
+
 void TextReader::score(const Texts& texts, CountWeight times, const Scored& of, const Run& run) const {
     size_t pieces = std::clamp<size_t>(texts.bytes() / (PIECE_BYTES / 2), 1, std::max<size_t>(texts.rows, 1));
     run_pieces(pieces, texts.bytes(), run, [&](size_t piece) {
         RowReader reader(settings, vocabulary, nullptr);
-        std::vector<TokenCount> entries;
-        for (size_t row = texts.rows * piece / pieces; row < texts.rows * (piece + 1) / pieces; ++row) {
-            entries.clear();
-            reader.row(texts[row], entries);
-            double* to = of.scores + row * of.classes;
-            double squares = 0;
-            for (size_t i = 0; i < entries.size(); ++i) {
-                if (i + PREFETCH_DISTANCE < entries.size())
-                    __builtin_prefetch(of.table + size_t(entries[i + PREFETCH_DISTANCE].number) * of.classes);
-                auto [number, n] = entries[i];
-                if (size_t(number) >= of.size) continue;
-                double value = count_weight(times, n);
-                const double* from = of.table + size_t(number) * of.classes;
-                for (size_t k = 0; k < of.classes; ++k) to[k] += value * from[k];
-                if (of.lengths) squares += value * value * of.lengths[number];
-            }
-            if (of.squares) of.squares[row] += squares;
-        }
+        size_t first = texts.rows * piece / pieces, last = texts.rows * (piece + 1) / pieces;
+        if (of.table)
+            score_rows(reader, texts, first, last, times, of, of.table);
+        else
+            score_rows(reader, texts, first, last, times, of, of.singles);
     });
 }
 

@@ -92,7 +92,8 @@ struct TextReader {
     // scores[row][class] += Σ weight of its tokens * table[number][class], for `size` numbers of the table; and, if
     // there are lengths, squares[row] += Σ weight² * lengths[number].
     struct Scored {
-        const double* table;
+        const double* table;  // or, if that is null, the same in single precision
+        const float* singles;
         size_t size, classes;
         double* scores;
         const double* lengths = nullptr;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeAlias, TypedDict
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from . import arrays
 
 # Some rows of a wide column: a matrix, or texts beside their reader, which are indexed as a matrix is.
 WideCells: TypeAlias = Matrix
+
+# Texts that somebody holds, by their column, reader and rows: who asks for the same ones finds them tokenized.
+READ_TEXTS: WeakValueDictionary[tuple[int, ...], TextRows] = WeakValueDictionary()
 
 
 class GrowingWordsState(TypedDict):
@@ -105,7 +109,12 @@ def wide_cells(
     """Return some rows of a wide column: texts beside their reader, or a matrix."""
     values = frame.columns[column.name]
     if reader is not None and isinstance(values, ColumnValues):
-        return TextRows(reader, values.prose(column, begin, end), begin, threads)
+        key = (id(values), id(reader), len(reader), begin, end, threads)
+        found = READ_TEXTS.get(key)
+        if found is None or found.source is not values:
+            found = TextRows(reader, values.prose(column, begin, end), begin, threads, source=values)
+            READ_TEXTS[key] = found
+        return found
     return arrays.kernel_matrix(block_vectors(frame, column, begin, end))
 
 

@@ -142,6 +142,8 @@ def type_for(labels: list[Label], dtype: DType) -> DType:
 
 def labels_of_objects(y: AnyArray) -> Target:
     """Return labels that are Python objects: texts, numbers, members of an enumeration, but all of one type."""
+    if (found := labels_of_strings(y)) is not None:
+        return found
     places: dict[Label, int] = {}
     try:
         codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
@@ -153,6 +155,17 @@ def labels_of_objects(y: AnyArray) -> Target:
     labels = list(places)
     check_kinds(labels)
     check_numbers(labels)
+    return Target(labels, codes, type_for(labels, y.dtype))
+
+
+def labels_of_strings(y: AnyArray) -> Target | None:
+    """Return labels that are all strings, none of them missing; None if they are not. The short way for many rows."""
+    rows = y.tolist()
+    if set(map(type, rows)) != {str}:
+        return None
+    labels = list(dict.fromkeys(rows))
+    places = {label: at for at, label in enumerate(labels)}
+    codes = np.fromiter(map(places.__getitem__, rows), np.int32, len(rows))
     return Target(labels, codes, type_for(labels, y.dtype))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ from .word_counts import WordWeights
 
 if TYPE_CHECKING:
     from .words import Words
+
+Number = TypeVar("Number", np.float32, np.float64)
 
 
 class ModelWords(Sequence[Any]):
@@ -41,11 +43,11 @@ class ModelWords(Sequence[Any]):
         columns[self.numbers] = np.arange(len(self), dtype=np.int32)
         return columns
 
-    def by_number(self, table: Floats) -> Floats:
+    def by_number(self, table: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Return a table [column, …] laid out by number; words that are not kept have 0."""
         if len(self) == self.size:
             return np.ascontiguousarray(table)
-        out = np.zeros((self.size, *table.shape[1:]))
+        out = np.zeros((self.size, *table.shape[1:]), dtype=table.dtype)
         out[self.numbers] = table
         return out
 

@@ -36,7 +36,7 @@ class WordCells:
     @cached_property
     def documents(self) -> Floats:
         """How many texts hold each word."""
-        return np.bincount(self.words, self.texts, len(self))
+        return np.bincount(self.words, self.texts, len(self)).astype(np.float64)  # of no cell it would be whole
 
     @cached_property
     def seen(self) -> Mask:

@@ -21,8 +21,11 @@ class TextRows:
     To models they are what a sparse matrix is, but that is made only where its cells are looked at one by one.
     """
 
-    def __init__(self, reader: TextReader, texts: ColumnLike, first: int = 0, threads: int | None = None) -> None:
+    def __init__(
+        self, reader: TextReader, texts: ColumnLike, first: int = 0, threads: int | None = None, source: object = None
+    ) -> None:
         self.reader, self.texts, self.first, self.threads = reader, texts, first, threads
+        self.source = source  # the column that they are of: it lives as long as they do
         self._learned: TokenRows | None = None
         self._cells: tuple[Codes, str, tuple[Longs, Codes, Floats]] | None = None  # those asked for last
 

@@ -137,10 +137,12 @@ class ColumnFitting:
         texts = self.words.texts_of(kept)
         work = max(len(words.words) * problem.classes // max(len(order), 1), 1)
         some = order[: max(MOST_WORK // work, FEWEST_ROWS)]
-        chosen = self._chosen(problem.take(some), held[some], texts, self.left_out[some])
+        scales = word_scales(texts, self.words.rows, self.recipe.word_offset_least_scale)
+        part, left_out = problem.take(some), self.left_out[some]
+        asked = np.flatnonzero(held[some]).astype(np.int32)
+        chosen = self._chosen(part, held[some], self._scales_without(asked, texts, scales, part, left_out), left_out)
         if chosen is None:
             return None
-        scales = word_scales(texts, self.words.rows, self.recipe.word_offset_least_scale)
         residuals = padded_singles(len(order), problem.classes)
         residuals[some] = chosen.state.residuals
         state = chosen.state._replace(residuals=residuals).under(chosen.state.ridge, scales)
@@ -153,13 +155,12 @@ class ColumnFitting:
         made = WordOffsets(lexicon, numbers, table[there], state.ridge, variance)
         return made, OffsetScores(moved, np.float32(variance) * words.squares(scales)), chosen.saved
 
-    def _chosen(self, problem: OffsetProblem, held: Mask, texts: Floats, left_out: Floats) -> ChosenOffsets | None:
+    def _chosen(self, problem: OffsetProblem, held: Mask, scales: Singles, left_out: Floats) -> ChosenOffsets | None:
         """Return the offsets of some rows under the ridge of least loss of held-out rows; None if none pays."""
         recipe, words = self.recipe, problem.words
         train, asked = (np.flatnonzero(part).astype(np.int32) for part in (~held, held))
         if not len(asked) or not len(train):
             return None
-        scales = word_scales(*self._without(asked, texts, problem, left_out), recipe.word_offset_least_scale)
         # Rows have length 1 on average, so that one ridge means the same everywhere.
         unit = float(np.mean(words.squares(scales)[train], dtype=np.float64))
         if not unit > 0:
@@ -182,17 +183,22 @@ class ColumnFitting:
         saved = (before - least) / float(problem.weights[asked].sum(dtype=np.float64))
         return ChosenOffsets(best[0], saved, self._own_share(problem, *best, train, left_out, saved))
 
-    def _without(self, held: Codes, texts: Floats, problem: OffsetProblem, left_out: Floats) -> tuple[Floats, Floats]:
-        """Return the texts of each class that hold each word, and the rows of each class, without some rows.
+    def _scales_without(
+        self, held: Codes, texts: Singles, scales: Singles, problem: OffsetProblem, left_out: Floats
+    ) -> Singles:
+        """Return the scales of words as they are without some rows.
 
         How far classes differ in a word would tell whether the held-out rows that hold it are of the same class.
         """
-        words, taken = problem.words.take(held), problem.targets[held] * left_out[held, None]
+        words, taken = problem.words.take(held), problem.targets[held] * left_out[held, None].astype(np.float32)
         row, k = np.nonzero(taken)
-        sizes, out = np.diff(words.starts)[row], texts.copy()
-        at = words.take(row.astype(np.int32)).words
-        np.subtract.at(out, (at, np.repeat(k, sizes)), np.repeat(taken[row, k], sizes))
-        return np.maximum(out, 0.0), np.maximum(self.words.rows - taken.sum(axis=0), 0.0)
+        sizes = np.diff(words.starts)[row]
+        met, at = np.unique(words.take(row.astype(np.int32)).words, return_inverse=True)
+        left = texts[met]
+        np.subtract.at(left, (at, np.repeat(k, sizes)), np.repeat(taken[row, k], sizes))
+        out = scales.copy()
+        out[met] = word_scales(np.maximum(left, 0), self.words.rows, self.recipe.word_offset_least_scale)
+        return out
 
     def _own_share(
         self,

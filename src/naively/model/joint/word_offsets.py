@@ -40,7 +40,7 @@ class WordOffsets:
             return np.where(beyond, -1, words.columns[np.where(beyond, 0, self.numbers)]).astype(np.intp)
         return np.asarray(words.places(self.labels))
 
-    def add_to(self, words: ModelWords, table: Floats) -> None:
+    def add_to(self, words: ModelWords, table: Singles) -> None:
         """Add the offsets to the contributions of all words of a model, [word, class]."""
         at = self.of_words(words)
         table[at[at >= 0]] += self.table[at >= 0]
@@ -133,13 +133,13 @@ def padded_singles(lines: int, classes: int) -> Singles:
     return np.zeros((lines, -(-classes // 4) * 4), dtype=np.float32)
 
 
-def word_scales(texts: Floats, rows: Floats, least: float) -> Singles:
+def word_scales(texts: Singles, rows: Floats, least: float) -> Singles:
     """Return the variance of the offsets of words under a ridge of 1, given texts [word, class] and rows [class].
 
     It grows with how far classes differ in how often they hold the word: one that is everywhere alike has less to
     correct.
     """
-    logs = np.log((texts + 1).astype(np.float32))
+    logs = np.log(texts + np.float32(1))
     logs -= np.log(rows + 2).astype(np.float32)
     logs -= logs.mean(axis=1, keepdims=True)
     return np.asarray(np.einsum("wk,wk->w", logs, logs) / np.float32(len(rows)) + np.float32(least**2))

@@ -19,7 +19,7 @@ from scipy import sparse
 from ... import _kernels
 from ..._kernels import Scorer
 from ..._threads import allowed
-from ..._types import Codes, Floats, Longs, Mask, Matrix, SparseMatrix
+from ..._types import Codes, Floats, Longs, Mask, Matrix, Places, Singles, SparseMatrix
 from ...data.column import Column
 from ...data.schema import Schema
 from ...families import Words
@@ -56,12 +56,14 @@ class WordAssociations:
         """How many words the texts of each class hold, [group, class]."""
         of_cells = self.group[self.cells.words]
         sums = [np.bincount(self.cells.classes, self.cells.texts * (of_cells == g), len(self.classes)) for g in (0, 1)]
-        return np.stack(sums)
+        return np.stack(sums).astype(np.float64)
 
-    def texts_of(self, words: Codes) -> Floats:
+    def texts_of(self, words: Codes | Places) -> Singles:
         """Return how many texts of each class hold some of the words, [word, class]."""
         cells = self.cells.take(words)
-        return np.ascontiguousarray(cells.table(cells.texts, len(self.classes)).T)
+        out = np.zeros((len(words), len(self.classes)), dtype=np.float32)
+        out[cells.words, cells.classes] = cells.texts
+        return out
 
     @property
     def _counts(self) -> tuple[Longs, Codes, Floats, Floats, npt.NDArray[np.uint8], Floats]:
@@ -98,9 +100,9 @@ class WordAssociations:
     def scores(self, mix: Mapping[str, float], pseudo: float, offsets: Floats | None = None) -> WordScores:
         """Return the contribution of words under the weights of the terms, and with an offset for each word."""
         by = np.array([mix.get(term, 0.0) for term in WORD_TERMS]).reshape(2, 2)
-        table = np.zeros((len(self.words), len(self.classes)))
+        table = np.zeros((len(self.words), len(self.classes)), dtype=np.float32)
         _kernels.word_weights(*self._counts, by, pseudo, table)
-        table = table if offsets is None else table + offsets
+        table = table if offsets is None else (table + offsets).astype(np.float32)
         return WordScores(self.classes, self.words, table, self.totals > 0)
 
 
@@ -120,11 +122,11 @@ class WordScores:
 
     classes: Axis
     words: ModelWords
-    word_scores: Floats  # [word, class]
+    word_scores: Singles  # [word, class]
     known: Mask
 
     @cached_property
-    def _laid(self) -> tuple[Floats, Floats]:
+    def _laid(self) -> tuple[Singles, Floats]:
         """The same by number: the contribution of each, and whether it counts as a word."""
         return self.words.by_number(self.word_scores), self.words.by_number(self.known.astype(np.float64))
 
@@ -138,4 +140,4 @@ class WordScores:
         """Return the numbers of the words of a single row, and the contribution of each, [word, class]."""
         _, words, _ = x.cells(self.words.columns, "once")
         length = np.sqrt(max(float(self.known[words].sum()), 1.0))
-        return self.words.numbers[words], self.word_scores[words] / length
+        return self.words.numbers[words], self.word_scores[words].astype(np.float64) / length
