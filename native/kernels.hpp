@@ -29,8 +29,16 @@ struct Kernels {
     // out[row] += Σ bits of the row's numbers * factor of the column, modulo 2^64.
     void (*hash_numbers)(const Matrix&, const uint64_t* factors, uint64_t* out, const Run&);
 
+    // out[row] = mixed bits of out[row] + base + Σ table[offsets[j] + code of the row] + of_class[class], modulo 2^64.
+    void (*hash_codes)(const Matrix& codes, const int64_t* offsets, const uint64_t* table, const int32_t* classes,
+                       const uint64_t* of_class, uint64_t base, uint64_t* out, const Run&);
+
     // The bin of each number: how many of its column's cuts, which rise, lie below it; -1 for NaN.
     void (*bin_numbers)(const Matrix&, const double* cuts, const int64_t* offsets, int32_t* out, const Run&);
+    // Lays out numbers and labels: bins, codes on the grid, numbers on the common scale.
+    void (*lay_out)(const Matrix& numbers, const Matrix& labels, const GridLayout&, const GridCells& out, const Run&);
+    // out[column][row] = the numbers of columns that lie apart; NaN where there is none.
+    void (*gather_numbers)(const NumberColumn* columns, size_t n, size_t rows, double* out, const Run&);
     // products[class][f][g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers. A code out
     // of range sets no flag. Must not be interrupted: it cannot be undone.
     void (*count_products)(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width,
@@ -58,6 +66,10 @@ struct Kernels {
     void (*score_student)(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
                           const PaddedTable& power, const PaddedTable& base, const double* total, size_t begin,
                           size_t end, double* scores);
+    // += Σ x_i x_j squares[class][i][j] over numbers j <= i, and Σ x_i table[offsets[j] + code][i][class] over numbers
+    // and codes; lines of the scores have the given width. A code out of range adds nothing.
+    void (*score_quadratic)(const QuadraticForm&, const Matrix& codes, const int64_t* offsets, const PaddedTable&,
+                            size_t width, size_t begin, size_t end, double* scores);
     // The ratio of each pair of bins to what independence within the class leads to expect, both with pseudo-counts:
     // out[cell of the term], given the products of features that count_products counts.
     void (*pair_ratios)(const PairTerms&, const double* products, size_t features, double pseudo_count, double* out,
@@ -76,17 +88,26 @@ struct Kernels {
     size_t (*leave_one_out_codes)(const Matrix&, const LabeledRows&, const CategoryCounts&, double* out, const Run&);
     size_t (*leave_one_out_numbers)(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
 
+    // Terms of pairs of columns, as pair_ratios gives their logarithms, but for rows that are left out: only those of a
+    // row's own class change. A row without one of the values has 0.
+    void (*leave_one_out_pairs)(const Matrix& codes, const int32_t* classes, const PairTerms&, const double* products,
+                                size_t features, const PairTermRequest&, const Run&);
+
     // The two log-odds of each word, times their weights in its group: out[word][class].
     void (*word_weights)(const WordCounts&, const double* mix, float* out, const Run&);
     // The leave-one-out sums of both over the words of each row, out[group and kind][class][row], divided by the square
     // root of how many of its words are known.
     void (*leave_one_out_words)(const WordRows&, const LabeledRows&, const WordCounts&, float* out, const Run&);
 
-    // Fitting: offsets of words, table[word][class], by least log loss of the visited rows with a ridge. The residuals
+    // Fitting: the log loss of rows under their scores and the offsets of their cells; slope[cell][class], or null,
+    // gets the slope of the loss in each offset added.
+    double (*offset_loss)(const CellRows&, const PaddedTable& offsets, double* slope, const Run&);
+    // Offsets of words, table[word][class], by least log loss of the visited rows with a ridge. The residuals
     // [row][class] are what each row adds to them: both go on from where they are. Returns how often rows were visited.
-    size_t (*fit_word_offsets)(const OffsetRows&, const OffsetFitting&, float* table, float* residuals, const Run&);
+    size_t (*fit_word_offsets)(const WordOffsetRows&, const WordOffsetFitting&, float* table, float* residuals,
+                               const Run&);
     // out[row][class] = the length of the row times the sum of the offsets of its words.
-    void (*score_word_offsets)(const OffsetRows&, size_t rows, const float* table, float* out, const Run&);
+    void (*score_word_offsets)(const WordOffsetRows&, size_t rows, const float* table, float* out, const Run&);
 };
 
 namespace baseline {

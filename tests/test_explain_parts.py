@@ -78,7 +78,7 @@ def test_own_values_are_worth_what_their_counts_say():
     assert lines[at + 1].startswith(f"{OWN} ")
     assert lines[at + 1].endswith("73 of 146 rows of Adelie, 34 of 68 of Chinstrap")
     assert lines[at + 2].startswith(f"{JOINT} ")
-    assert lines[at + 2].endswith("linear term of all columns")
+    assert lines[at + 2].endswith("linear and quadratic terms of all columns")
 
 
 def test_counts_stand_beside_own_values_alone():
@@ -154,7 +154,7 @@ def test_the_command_shows_parts_as_text_and_as_data(tmp_path):
 
     text, data = (CliRunner().invoke(main, [*asked, *more]) for more in ([], ["--json"]))
 
-    assert "linear term of all columns" in text.output
+    assert "linear and quadratic terms of all columns" in text.output
     columns = {column["name"]: column for column in json.loads(data.output)["columns"]}
     for label, score in columns["sex"]["scores"].items():
         assert columns["sex"]["own"][label] + columns["sex"]["joint"][label] == pytest.approx(score, abs=1e-9)

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively import _kernels
+from naively.data.block import block_codes
 from naively.data.column import Column
-from naively.data.encoder import Coder, encode_texts
+from naively.data.encoder import Coder, text_task
+from naively.data.frame import Frame
 from naively.data.values import ColumnValues
 
 from .strategies import checked
@@ -24,6 +26,12 @@ TEXTS = st.one_of(
 )
 KINDS = [pa.string(), pa.large_string(), pa.string_view()]
 MISSING, UNSEEN = -7, -9
+
+
+def encode_texts(codes, texts, missing, unseen, out, threads=1) -> list[int]:
+    """Fill in the codes of one column; return the rows in which new texts occur first."""
+    ((first, _),) = _kernels.encode_texts([text_task(codes, texts, missing, unseen, out)], threads)
+    return first
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -85,23 +93,29 @@ def test_nothing_behind_a_buffer_is_read(views_last):
         buffer = np.frombuffer(text, np.uint8).copy() if buffer is None else buffer
         codes, out = _kernels.TextCodes(), np.empty(1, np.int32)
         codes.add([text.decode()], [5])
-        codes.encode_views(view, [buffer], None, 0, MISSING, UNSEEN, out)
+        _kernels.encode_texts([_kernels.viewed_texts(codes, view, [buffer], None, 0, MISSING, UNSEEN, out)], 1)
         assert out[0] == 5
+
+
+def encode_plain(codes, starts, data, out) -> None:
+    """Fill in the codes of texts in one buffer."""
+    _kernels.encode_texts([_kernels.plain_texts(codes, starts, data, None, 0, MISSING, UNSEEN, out)], 1)
 
 
 def test_texts_outside_their_buffer_are_refused():
     codes, out, data = _kernels.TextCodes(), np.empty(2, np.int32), np.zeros(3, np.uint8)
     for starts in ([0, 2, 4], [2, 1, 3], [-1, 0, 1], [0, 1]):
         with pytest.raises(ValueError, match=r"outside its buffer|do not fit"):
-            codes.encode(np.array(starts, np.int32), data, None, 0, MISSING, UNSEEN, out)
+            encode_plain(codes, np.array(starts, np.int32), data, out)
     with pytest.raises(ValueError, match="a bit for each row"):
-        codes.encode(np.zeros(3, np.int32), data, np.zeros(0, np.uint8), 0, MISSING, UNSEEN, out)
+        _kernels.plain_texts(codes, np.zeros(3, np.int32), data, np.zeros(0, np.uint8), 0, MISSING, UNSEEN, out)
     view = np.array([13, 0, 0, 99], np.int32).view(np.uint8)
     for buffers in ([], [np.zeros(20, np.uint8)]):
+        task = _kernels.viewed_texts(codes, view, buffers, None, 0, MISSING, UNSEEN, out[:1])
         with pytest.raises(ValueError, match="outside its buffer"):
-            codes.encode_views(view, buffers, None, 0, MISSING, UNSEEN, out[:1])
+            _kernels.encode_texts([task], 1)
     with pytest.raises(ValueError, match="a view for each row"):
-        codes.encode_views(view, [], None, 0, MISSING, UNSEEN, out)
+        _kernels.viewed_texts(codes, view, [], None, 0, MISSING, UNSEEN, out)
 
 
 @given(batches=st.lists(st.lists(st.none() | st.sampled_from(["a", "b", "c", "d" * 20]), max_size=8), max_size=5))
@@ -111,7 +125,57 @@ def test_a_coder_agrees_with_its_dict(batches):
     places = {None: 0}
     coder = Coder(Column("x", "text"), places, 0)
     for batch in batches:
-        out = np.empty(len(batch), np.int32)
-        for label in coder.fill(ColumnValues("x", pa.array(batch, pa.string())), 0, len(batch), out):
+        frame = Frame({"x": ColumnValues("x", pa.array(batch, pa.string()))}, len(batch))
+        out, (new,) = block_codes(frame, [coder], 0, len(batch), 1)
+        for label in new:
             places[label] = len(places)
-        assert out.tolist() == [places[label] for label in batch]
+        assert out[:, 0].tolist() == [places[label] for label in batch]
+
+
+def test_a_coder_starts_anew_after_labels_that_were_not_taken_in():
+    """An error between encoding and taking labels in leaves them unknown: they get the next codes later."""
+    places = {None: 0}
+    coder = Coder(Column("x", "text"), places, 0)
+    frame = Frame({"x": ColumnValues("x", pa.array(["a", "b"]))}, 2)
+    block_codes(frame, [coder], 0, 2, 1)  # nobody takes "a" and "b" in
+    codes, (new,) = block_codes(frame, [coder], 1, 2, 1)
+    assert (codes[:, 0].tolist(), new) == ([1], ["b"])
+
+
+def many_texts(rows: int) -> list[pa.Array]:
+    """Return columns of texts: few and many different ones, some only late, some missing, every one of its own."""
+    rng = np.random.default_rng(3)
+    few, rare = rng.integers(9, size=rows), np.where(rng.random(rows) < 1e-3, rng.integers(10**6, size=rows), 0)
+    late = np.where(np.arange(rows) > rows * 3 // 4, rng.integers(500, size=rows), 7)
+    texts = [[f"value {code}" for code in part.tolist()] for part in (few, rare, late, np.arange(rows))]
+    texts.append([None if code < 3 else f"a long text number {code}" for code in few.tolist()])
+    return [pa.array(part, kind) for part, kind in zip(texts, [*KINDS, *KINDS], strict=False)]
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_codes_do_not_depend_on_the_threads(threads):
+    """New texts are numbered as they come, block by block, whatever thread looked them up."""
+    arrays, rows = many_texts(60_000), 60_000
+    found = []
+    for number in (1, threads):
+        codes, parts = [_kernels.TextCodes() for _ in arrays], []
+        for begin in range(0, rows, 25_000):
+            end = min(begin + 25_000, rows)
+            out = np.empty((end - begin, len(arrays)), np.int32, order="F")
+            tasks = [
+                text_task(one, array.slice(begin, end - begin), MISSING, _kernels.NEW_CODE, out[:, at])
+                for at, (one, array) in enumerate(zip(codes, arrays, strict=True))
+            ]
+            new = _kernels.encode_texts(tasks, number)
+            parts.append((out.tolist(), new))
+        found.append(parts)
+    assert found[0] == found[1]
+    places = {text: at for at, text in enumerate(dict.fromkeys(arrays[2].to_pylist()))}
+    assert [row[2] for out, _ in found[1] for row in out] == [places[text] for text in arrays[2].to_pylist()]
+
+
+def test_two_columns_must_not_share_a_dictionary():
+    codes, out = _kernels.TextCodes(), np.empty((2, 2), np.int32, order="F")
+    tasks = [text_task(codes, pa.array(["a", "b"]), MISSING, _kernels.NEW_CODE, out[:, at]) for at in range(2)]
+    with pytest.raises(ValueError, match="must not share a dictionary"):
+        _kernels.encode_texts(tasks, 2)

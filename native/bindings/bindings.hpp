@@ -12,6 +12,7 @@ void bind_leave_one_out(nanobind::module_& m);
 void bind_fitting(nanobind::module_& m);
 void bind_scoring(nanobind::module_& m);
 void bind_text_codes(nanobind::module_& m);
+void bind_threads(nanobind::module_& m);
 void bind_text_reader(nanobind::module_& m);
 void bind_folds(nanobind::module_& m);
 

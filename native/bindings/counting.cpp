@@ -2,6 +2,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/levels.hpp"
+#include "bindings/text_columns.hpp"
 
 using namespace nb::literals;
 
@@ -124,8 +125,10 @@ void column_ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
     without_gil(threads, [&](const Run& run) { kernels().ranges(view, least.data(), largest.data(), run); });
 }
 
-void hash_numbers(AnyMatrix x, nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> factors,
-                  nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, int threads) {
+using Hashes = nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void hash_numbers(AnyMatrix x, Hashes factors, nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out,
+                  int threads) {
     Matrix view = matrix(x);
     require(factors.shape(0) == view.columns && out.shape(0) == view.rows,
             "There must be a factor for each column, and a place for each row.");
@@ -139,6 +142,62 @@ void bin_numbers(AnyMatrix x, ConstVector cuts, Offsets offsets,
     require(out.shape(0) == view.rows && out.shape(1) == view.columns, "There must be a place for each cell.");
     without_gil(threads,
                 [&](const Run& run) { kernels().bin_numbers(view, cuts.data(), offsets.data(), out.data(), run); });
+}
+
+using CodesTable = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Cells32 = nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void lay_out(AnyMatrix x, AnyMatrix labels, ConstVector cuts, Offsets cut_offsets, CodesTable coarse,
+             Offsets coarse_offsets, ConstTable scale, double step, CodesTable places, Offsets place_offsets,
+             Cells32 fine, Cells32 codes, Table level, int threads) {
+    Matrix numbers = matrix(x), given = matrix(labels);
+    require(given.type == Type::i32 && given.rows == numbers.rows, "There must be codes of labels for each row.");
+    check_offsets(cut_offsets, numbers.columns, cuts.shape(0), 0);
+    check_offsets(coarse_offsets, numbers.columns, coarse.shape(0), 1);
+    check_offsets(place_offsets, given.columns, places.shape(0), 0);
+    for (size_t j = 0; j < numbers.columns; ++j)
+        require(coarse_offsets(j + 1) - coarse_offsets(j) > cut_offsets(j + 1) - cut_offsets(j),
+                "There must be a coarse bin for each fine one.");
+    require(scale.shape(0) == 4 && scale.shape(1) == numbers.columns, "The scale must be [4, column].");
+    require(fine.shape(0) == numbers.rows && fine.shape(1) == numbers.columns && level.shape(0) == numbers.rows &&
+                level.shape(1) == numbers.columns,
+            "There must be a place for each number.");
+    require(codes.shape(0) == numbers.columns + given.columns && codes.shape(1) == numbers.rows,
+            "The codes must be [column, row].");
+    GridLayout grid{numbers.columns, cuts.data(), cut_offsets.data(), coarse.data(),       coarse_offsets.data(),
+                    scale.data(),    step,        places.data(),      place_offsets.data()};
+    without_gil(threads, [&](const Run& run) {
+        kernels().lay_out(numbers, given, grid, {fine.data(), codes.data(), level.data()}, run);
+    });
+}
+
+void gather_numbers(const std::vector<AnyVector>& columns, const std::vector<std::optional<Bytes>>& valid,
+                    const std::vector<size_t>& skipped, Table out, int threads) {
+    size_t rows = out.shape(1);
+    require(columns.size() == out.shape(0) && valid.size() == columns.size() && skipped.size() == columns.size(),
+            "There must be a place for each column.");
+    std::vector<NumberColumn> parts;
+    for (size_t j = 0; j < columns.size(); ++j) {
+        require(columns[j].shape(0) == rows, "All columns must be of the same length.");
+        require(!valid[j] || valid[j]->shape(0) * 8 >= rows + skipped[j], "There must be a bit for each row.");
+        parts.push_back({columns[j].data(), type_of(columns[j]), ptrdiff_t(columns[j].stride(0)),
+                         valid[j] ? valid[j]->data() : nullptr, skipped[j]});
+    }
+    without_gil(threads,
+                [&](const Run& run) { kernels().gather_numbers(parts.data(), parts.size(), rows, out.data(), run); });
+}
+
+void hash_codes(AnyMatrix x, Offsets offsets, Hashes table, Classes classes, Hashes of_class, uint64_t base,
+                nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, int threads) {
+    Matrix view = codes(x);
+    require(view.type == Type::i32, "Codes must have 32 bits.");
+    check_offsets(offsets, view.columns, table.shape(0), 1);
+    require(out.shape(0) == view.rows, "There must be a place for each row.");
+    labeled_rows(classes, std::nullopt, view.rows, of_class.shape(0));
+    without_gil(threads, [&](const Run& run) {
+        kernels().hash_codes(view, offsets.data(), table.data(), classes.data(), of_class.data(), base, out.data(),
+                             run);
+    });
 }
 
 void count_products(AnyMatrix x, Offsets offsets, ConstTable numbers, Classes classes, Weights weights, Planes products,
@@ -202,6 +261,17 @@ void bind_counting(nb::module_& m) {
     m.def("bin_numbers", &bin_numbers, "x"_a.noconvert(), "cuts"_a.noconvert(), "offsets"_a.noconvert(),
           "out"_a.noconvert(), "threads"_a = 1,
           "The bin of each number: how many of its column's cuts lie below it; -1 for NaN.");
+    m.def(
+        "lay_out", &lay_out, "numbers"_a.noconvert(), "labels"_a.noconvert(), "cuts"_a.noconvert(),
+        "cut_offsets"_a.noconvert(), "coarse"_a.noconvert(), "coarse_offsets"_a.noconvert(), "scale"_a.noconvert(),
+        "step"_a, "places"_a.noconvert(), "place_offsets"_a.noconvert(), "fine"_a.noconvert(), "codes"_a.noconvert(),
+        "level"_a.noconvert(), "threads"_a,
+        "Lay out numbers and labels: fine[row, column] and level[row, column] of numbers, codes[column, row] of both.");
+    m.def("gather_numbers", &gather_numbers, "columns"_a, "valid"_a, "skipped"_a, "out"_a.noconvert(), "threads"_a,
+          "out[column, row] = the numbers of columns that lie apart; NaN where a bit says that there is none.");
+    m.def("hash_codes", &hash_codes, "codes"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(),
+          "classes"_a.noconvert(), "of_class"_a.noconvert(), "base"_a, "out"_a.noconvert(), "threads"_a,
+          "out[row] = mixed bits of out[row] + base + the hashes of its codes and of its class.");
     m.def("count_products", &count_products, "codes"_a.noconvert(), "offsets"_a.noconvert(), "numbers"_a.noconvert(),
           "classes"_a.noconvert(), "weights"_a.noconvert().none(), "products"_a.noconvert(), "threads"_a = 1,
           "products[class, f, g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers.");

@@ -1,4 +1,4 @@
-// The kernels that fit parameters to rows, as Python calls them.
+// The kernels that fit, as Python calls them.
 #include <cmath>
 #include <memory>
 
@@ -11,6 +11,28 @@ using namespace nb::literals;
 namespace naively {
 
 namespace {
+
+using CellPlaces = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+double offset_loss(CellPlaces cells, ConstTable scores, ConstTable truth, ConstVector weights, ConstTable offsets,
+                   std::optional<Table> slope, int threads) {
+    size_t rows = cells.shape(0), width = offsets.shape(1);
+    require(width > 0 && width % LANES == 0, "The offsets must be padded to a multiple of four classes.");
+    for (const ConstTable& table : {scores, truth})
+        require(table.shape(0) == rows && table.shape(1) == width, "Scores and truth must be [row, class], padded.");
+    require(weights.shape(0) == rows, "There must be a weight for each row.");
+    require(!slope || (slope->shape(0) == offsets.shape(0) && slope->shape(1) == width),
+            "The slope must be as large as the offsets.");
+    for (size_t i = 0; i < cells.size(); ++i)
+        require(cells.data()[i] >= 0 && size_t(cells.data()[i]) < offsets.shape(0), "A cell has no offset.");
+    PaddedTable table{offsets.data(), offsets.shape(0), width};
+    CellRows view{cells.data(), rows, cells.shape(1), scores.data(), truth.data(), weights.data()};
+    double loss = 0.0;
+    without_gil(threads, [&](const Run& run) {
+        loss = kernels().offset_loss(view, table, slope ? slope->data() : nullptr, run);
+    });
+    return loss;
+}
 
 using WordNumbers = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Singles = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -42,9 +64,9 @@ size_t fit_word_offsets(Offsets starts, WordNumbers words, Singles lengths, Sing
             "The tables must be padded to a multiple of four classes.");
     for (size_t i = 0; i < visited.shape(0); ++i)
         require(visited(i) >= 0 && size_t(visited(i)) < rows, "There is no such row.");
-    OffsetRows x{starts.data(),  words.data(),   lengths.data(), targets.data(), scores.data(),
-                 weights.data(), squares.data(), classes,        width};
-    OffsetFitting how{visited.data(), visited.shape(0), scales.data(), ridge, passes, tolerance};
+    WordOffsetRows x{starts.data(),  words.data(),   lengths.data(), targets.data(), scores.data(),
+                     weights.data(), squares.data(), classes,        width};
+    WordOffsetFitting how{visited.data(), visited.shape(0), scales.data(), ridge, passes, tolerance};
     size_t taken = 0;
     without_gil(
         1, [&](const Run& run) { taken = kernels().fit_word_offsets(x, how, table.data(), residuals.data(), run); });
@@ -107,7 +129,7 @@ void score_word_offsets(Offsets starts, WordNumbers words, Singles lengths, Sing
     check_words(starts, words, rows, table.shape(0));
     require(lengths.shape(0) == rows, "There must be a number for each row.");
     require(table.shape(1) == width, "The table must be padded to a multiple of four classes.");
-    OffsetRows x{starts.data(), words.data(), lengths.data(), nullptr, nullptr, nullptr, nullptr, classes, width};
+    WordOffsetRows x{starts.data(), words.data(), lengths.data(), nullptr, nullptr, nullptr, nullptr, classes, width};
     without_gil(threads, [&](const Run& run) { kernels().score_word_offsets(x, rows, table.data(), out.data(), run); });
 }
 
@@ -128,6 +150,9 @@ void bind_fitting(nb::module_& m) {
     m.def("score_word_offsets", &score_word_offsets, "starts"_a.noconvert(), "words"_a.noconvert(),
           "lengths"_a.noconvert(), "table"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
           "out[row, class]: the length of each row times the sum of the offsets of its words.");
+    m.def("offset_loss", &offset_loss, "cells"_a.noconvert(), "scores"_a.noconvert(), "truth"_a.noconvert(),
+          "weights"_a.noconvert(), "offsets"_a.noconvert(), "slope"_a.none(), "threads"_a = 1,
+          "The log loss of rows under scores + the offsets of their cells; its slope is added to `slope`.");
 }
 
 }  // namespace naively

@@ -35,6 +35,7 @@ NB_MODULE(_kernels, m) {
     naively::bind_fitting(m);
     naively::bind_scoring(m);
     naively::bind_text_codes(m);
+    naively::bind_threads(m);
     naively::bind_text_reader(m);
     naively::bind_folds(m);
 }

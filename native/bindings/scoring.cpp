@@ -33,6 +33,17 @@ class PyScorer {
         scorer_.rescale(scale, bias ? bias->data() : nullptr);
     }
 
+    void set_floor(ConstVector values) {
+        require(values.shape(0) == scorer_.classes(), "There must be a floor for each class.");
+        double sum = 0;
+        for (size_t c = 0; c < values.shape(0); ++c) {
+            require(values.data()[c] >= 0, "A floor must not be negative.");
+            sum += values.data()[c];
+        }
+        require(sum < 1, "Floors must add up to less than 1.");
+        scorer_.set_floor(values.data());
+    }
+
     void codes(AnyMatrix x, Offsets offsets, ConstTable table, bool exclusion, bool allow_missing) {
         Matrix view = naively::codes(x);
         check_offsets(offsets, view.columns, table.shape(0), 1);
@@ -113,6 +124,24 @@ class PyScorer {
                 k->score_student(view, allow_missing, c, p, q, b, total.data(), begin, end, scores);
             },
             view.columns);
+    }
+
+    void quadratic(ConstTable numbers, AnyMatrix x, Offsets offsets, ConstTable squares, ConstTable table) {
+        Matrix view = naively::codes(x);
+        size_t width = numbers.shape(1), lines = table.shape(0);
+        check_offsets(offsets, view.columns, lines, 0);
+        require(width > 0 && numbers.shape(0) == view.rows, "There must be numbers for each row.");
+        require(squares.shape(0) + 1 == scorer_.classes() && squares.shape(1) == QuadraticForm::cells_per_class(width),
+                "There must be a triangle of squares for each class but the last.");
+        PaddedTable slopes = padded(table, lines, width * scorer_.width(), WRONG_TABLE);
+        QuadraticForm form{numbers.data(), width, squares.data(), scorer_.classes()};
+        keep_alive(view.rows, numbers, x, offsets, squares, table);
+        scorer_.add(
+            [=, k = &scorer_.kernels(), o = offsets.data(), padded_classes = scorer_.width()](size_t begin, size_t end,
+                                                                                              double* scores) {
+                k->score_quadratic(form, view, o, slopes, padded_classes, begin, end, scores);
+            },
+            squares.shape(1) / LANES + view.columns * width);
     }
 
     void given(ConstTable scores, bool exclusion) {
@@ -253,6 +282,42 @@ void add_pair_scores(ConstVector scores, Offsets offsets, Bins bins, Labels firs
     });
 }
 
+using OptionalVector = std::optional<ConstVector>;
+using OptionalTable = std::optional<Table>;
+using TermValues = std::optional<nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>>;
+
+void leave_one_out_pairs(AnyMatrix x, Classes classes, ConstPlanes products, Offsets offsets, Bins bins, Labels first,
+                         Labels second, Labels level, ConstVector left_out, double pseudo_count, OptionalVector by,
+                         OptionalTable total, OptionalTable sum, std::optional<ConstTable> p,
+                         std::optional<ConstTable> error, OptionalVector weights, std::optional<Vector> slope,
+                         std::optional<Vector> curve, TermValues values, int threads) {
+    CheckedPairTerms checked(products.shape(0), offsets, bins, first, second, level);
+    Matrix view = naively::codes(x);
+    size_t features = products.shape(1), rows = view.rows, size = checked.terms.size, classes_known = products.shape(0);
+    size_t width = (classes_known + LANES - 1) / LANES * LANES;
+    LabeledRows labeled = labeled_rows(classes, Weights{}, rows, classes_known);
+    require(view.columns + 1 == offsets.shape(0), "There must be a column of codes for each column.");
+    require(products.shape(2) == features && features > bins.shape(1),
+            "The products must be [class, feature, feature], a feature for each code and one before them.");
+    require(pseudo_count > 0, "The pseudo-count must be above 0.");
+    require(left_out.shape(0) == rows, "There must be a weight for each row.");
+    require(!total == !by && (!by || by->shape(0) == size), "A sum of terms needs a weight for each.");
+    auto fits = [&](const auto& table) { return !table || (table->shape(0) == rows && table->shape(1) == width); };
+    require(fits(total) && fits(sum) && fits(p) && fits(error), "Tables must be [row, class], padded.");
+    require(
+        !slope == !curve && (!slope || (slope->shape(0) == size && curve->shape(0) == size && p && error && weights)),
+        "The gain of terms needs probabilities, errors and weights of all rows.");
+    require(!weights || weights->shape(0) == rows, "There must be a weight for each row.");
+    require(!values || (values->shape(0) == size && values->shape(1) == classes_known && values->shape(2) == rows),
+            "The values must be [term, class, row].");
+    auto data = [](auto& array) { return array ? array->data() : nullptr; };
+    PairTermRequest request{left_out.data(), pseudo_count,  data(by),    data(total), data(sum),   data(p),
+                            data(error),     data(weights), data(slope), data(curve), data(values)};
+    without_gil(threads, [&](const Run& run) {
+        kernels().leave_one_out_pairs(view, labeled.classes, checked.terms, products.data(), features, request, run);
+    });
+}
+
 }  // namespace
 
 void bind_scoring(nb::module_& m) {
@@ -264,6 +329,8 @@ void bind_scoring(nb::module_& m) {
         .def("constant", &PyScorer::constant, "values"_a, "against"_a = false, "Add a number to each class.")
         .def("temper", &PyScorer::rescale, "scale"_a, "bias"_a.none() = nb::none(),
              "Answer with bias + scale * (the sum of all that was or will be added).")
+        .def("floor", &PyScorer::set_floor, "values"_a,
+             "Answer with (1 - the sum of these values) * probability + value: the least probability of each class.")
         .def(
             "codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(),
             "against"_a = false, "allow_missing"_a = true,
@@ -281,6 +348,9 @@ void bind_scoring(nb::module_& m) {
         .def("student", &PyScorer::student, "x"_a.noconvert(), "center"_a.noconvert(), "precision"_a.noconvert(),
              "power"_a.noconvert(), "base"_a.noconvert(), "allow_missing"_a,
              "Add base - power * log(1 + (x - center)**2 * precision), summed over the columns.")
+        .def("quadratic", &PyScorer::quadratic, "numbers"_a.noconvert(), "x"_a.noconvert(), "offsets"_a.noconvert(),
+             "squares"_a.noconvert(), "table"_a.noconvert(),
+             "Add numbers times numbers times squares[class], and numbers times table[offsets[j] + code, number].")
         .def("given", &PyScorer::given, "scores"_a.noconvert(), "against"_a = false, "Add these scores [row, class].")
         .def("log_joint", &PyScorer::log_joint, "out"_a.noconvert(), "threads"_a = 1,
              "The sums; -inf where the prior, or what was added against, excludes a class.")
@@ -294,6 +364,13 @@ void bind_scoring(nb::module_& m) {
     m.def("pair_ratios", &pair_ratios, "products"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
           "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "pseudo_count"_a, "out"_a.noconvert(),
           "out[term, class, bin, bin], flat: pairs of bins over what independence within the class leads to expect.");
+    m.def("leave_one_out_pairs", &leave_one_out_pairs, "codes"_a.noconvert(), "y"_a.noconvert(),
+          "products"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(), "first"_a.noconvert(),
+          "second"_a.noconvert(), "level"_a.noconvert(), "left_out"_a.noconvert(), "pseudo_count"_a,
+          "by"_a.none() = nb::none(), "total"_a.none() = nb::none(), "sum"_a.none() = nb::none(),
+          "p"_a.none() = nb::none(), "error"_a.none() = nb::none(), "weights"_a.none() = nb::none(),
+          "slope"_a.none() = nb::none(), "curve"_a.none() = nb::none(), "values"_a.none() = nb::none(), "threads"_a = 1,
+          "Terms of pairs of rows, each left out: their sums, by weight or not, their gains, or their values.");
     m.def("add_pair_scores", &add_pair_scores, "scores"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
           "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "lines"_a.noconvert(), "classes"_a,
           "table"_a.noconvert(), "Add scores [term, class, bin, bin], flat, to the lines of a table that pairs reads.");

@@ -1,8 +1,10 @@
 // Codes of columns of text as Arrow lays them out.
+#include <nanobind/stl/pair.h>
+
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/text_columns.hpp"
-#include "text/string_codes.hpp"
+#include "text/encoding.hpp"
 
 using namespace nb::literals;
 
@@ -12,101 +14,84 @@ namespace {
 
 using CodesOut = nb::ndarray<int32_t, nb::ndim<1>, nb::device::cpu>;
 
-// A text, and the end of the memory that may be read.
-struct Text {
-    std::string_view text;
-    const char* readable_to;
-};
-
 class TextCodes {
   public:
     void add(const std::vector<std::string>& texts, const std::vector<int32_t>& codes) {
         require(texts.size() == codes.size(), "There must be a code for each text.");
         for (size_t i = 0; i < texts.size(); ++i) {
             require(codes[i] != Dictionary::NONE, "No code may be the least of all numbers.");
-            words_.add(texts[i], codes[i]);
+            dictionary.words.add(texts[i], codes[i]);
         }
     }
 
-    // Texts one after another in one buffer; text i lies between starts[i] and starts[i + 1].
-    std::vector<int64_t> encode(AnyVector starts, Bytes data, std::optional<Bytes> valid, size_t skipped,
-                                int32_t missing, int32_t unseen, CodesOut out) {
-        Type type = type_of(starts);
-        require(starts.shape(0) == out.shape(0) + 1 && (type == Type::i32 || type == Type::i64),
-                "The starts do not fit.");
-        auto run = [&](auto kind) {
-            auto start = static_cast<const decltype(kind)*>(starts.data());
-            auto bytes = as_text(data.data());
-            size_t size = data.shape(0);
-            auto text_of = [=](size_t row) -> Text {
-                if (start[row] < 0 || start[row] > start[row + 1] || size_t(start[row + 1]) > size)
-                    throw nb::value_error(OUTSIDE);
-                return {{bytes + start[row], size_t(start[row + 1] - start[row])}, bytes + size};
-            };
-            return filled(text_of, valid, skipped, missing, unseen, out);
-        };
-        return type == Type::i32 ? run(int32_t{}) : run(int64_t{});
-    }
-
-    // Texts as views of 16 bytes: the length, then the text itself if it has up to 12 bytes, else where it lies.
-    std::vector<int64_t> encode_views(Bytes views, const std::vector<Bytes>& buffers, std::optional<Bytes> valid,
-                                      size_t skipped, int32_t missing, int32_t unseen, CodesOut out) {
-        require(views.shape(0) == 16 * out.shape(0), "There must be a view for each row.");
-        auto first = as_text(views.data());
-        auto text_of = [&](size_t row) -> Text {
-            const char* view = first + 16 * row;
-            int32_t where[4] = {};
-            std::memcpy(where, view, 16);
-            if (where[0] >= 0 && where[0] <= 12) return {{view + 4, size_t(where[0])}, first + views.shape(0)};
-            if (where[0] < 0 || where[2] < 0 || size_t(where[2]) >= buffers.size() || where[3] < 0 ||
-                size_t(where[3]) + size_t(where[0]) > buffers[where[2]].shape(0))
-                throw nb::value_error(OUTSIDE);
-            auto bytes = as_text(buffers[where[2]].data());
-            return {{bytes + where[3], size_t(where[0])}, bytes + buffers[where[2]].shape(0)};
-        };
-        return filled(text_of, valid, skipped, missing, unseen, out);
-    }
-
-  private:
-    static constexpr const char* OUTSIDE = "A text lies outside its buffer.";
-
-    // Fills in the code of each row. With `unseen` NONE, new texts get new codes, from `next_` on; returned are
-    // the rows in which they occur first.
-    template <class TextOf>
-    std::vector<int64_t> filled(TextOf&& text_of, const std::optional<Bytes>& valid, size_t skipped, int32_t missing,
-                                int32_t unseen, CodesOut& out) {
-        size_t rows = out.shape(0);
-        const uint8_t* bits = valid ? valid->data() : nullptr;
-        require(!valid || valid->shape(0) * 8 >= rows + skipped, "There must be a bit for each row.");
-        int32_t* to = out.data();
-        ptrdiff_t step = out.stride(0);
-        std::vector<int64_t> seen;
-        nb::gil_scoped_release no_gil;
-        for (size_t row = 0; row < rows; ++row, to += step) {
-            if (bits && !(bits[(row + skipped) / 8] >> (row + skipped) % 8 & 1)) {
-                *to = missing;
-                continue;
-            }
-            auto [text, readable_to] = text_of(row);
-            int32_t code = words_.find(text, readable_to);
-            if (code == Dictionary::NONE) {
-                code = unseen;
-                if (unseen == Dictionary::NONE) {
-                    words_.add(text, code = next_++);
-                    seen.push_back(int64_t(row));
-                }
-            }
-            *to = code;
-        }
-        return seen;
-    }
-
-  public:
-    int32_t next_ = 0;  // the code of the next new text
-
-  private:
-    Dictionary words_;
+    GrowingDictionary dictionary;
 };
+
+// A column of texts that is to be encoded; holds on to the arrays of Python.
+struct TextTask {
+    EncodedColumn column;
+    nb::object codes;
+    std::vector<nb::ndarray<>> arrays;
+
+    TextTask(nb::object of, std::optional<Bytes> valid, size_t skipped, int32_t missing, int32_t unseen, CodesOut out)
+        : codes(of) {
+        require(!valid || valid->shape(0) * 8 >= out.shape(0) + skipped, "There must be a bit for each row.");
+        column.dictionary = &nb::cast<TextCodes&>(of).dictionary;
+        column.rows = out.shape(0);
+        column.missing = missing, column.unseen = unseen;
+        column.out = out.data(), column.step = out.stride(0);
+        column.texts.bits = valid ? valid->data() : nullptr;
+        column.texts.skipped = skipped;
+        arrays.emplace_back(out);
+        if (valid) arrays.emplace_back(*valid);
+    }
+};
+
+TextTask plain_texts(nb::object codes, AnyVector starts, Bytes data, std::optional<Bytes> valid, size_t skipped,
+                     int32_t missing, int32_t unseen, CodesOut out) {
+    Type type = type_of(starts);
+    require(starts.shape(0) == out.shape(0) + 1 && (type == Type::i32 || type == Type::i64), "The starts do not fit.");
+    TextTask task(codes, valid, skipped, missing, unseen, out);
+    ArrowTexts& texts = task.column.texts;
+    texts.starts = starts.data(), texts.wide = type == Type::i64;
+    texts.data = as_text(data.data()), texts.size = data.shape(0);
+    task.arrays.emplace_back(starts), task.arrays.emplace_back(data);
+    return task;
+}
+
+TextTask viewed_texts(nb::object codes, Bytes views, const std::vector<Bytes>& buffers, std::optional<Bytes> valid,
+                      size_t skipped, int32_t missing, int32_t unseen, CodesOut out) {
+    require(views.shape(0) == 16 * out.shape(0), "There must be a view for each row.");
+    TextTask task(codes, valid, skipped, missing, unseen, out);
+    ArrowTexts& texts = task.column.texts;
+    texts.views = true;
+    texts.data = as_text(views.data()), texts.size = views.shape(0);
+    task.arrays.emplace_back(views);
+    for (const Bytes& buffer : buffers) {
+        texts.buffers.emplace_back(as_text(buffer.data()), buffer.shape(0));
+        task.arrays.emplace_back(buffer);
+    }
+    return task;
+}
+
+// For each column, the rows in which new texts occur first, and in how many rows a text has the code of missing ones.
+std::vector<std::pair<std::vector<int64_t>, int64_t>> encode_texts(const std::vector<TextTask*>& tasks, int threads) {
+    std::vector<EncodedColumn> columns;
+    for (TextTask* task : tasks) {
+        for (const auto& other : columns)
+            require(other.dictionary != task->column.dictionary, "Two columns must not share a dictionary.");
+        columns.push_back(task->column);
+    }
+    try {
+        nb::gil_scoped_release no_gil;
+        encode_columns(columns, threads);
+    } catch (const std::invalid_argument& error) {
+        throw nb::value_error(error.what());
+    }
+    std::vector<std::pair<std::vector<int64_t>, int64_t>> found;
+    for (auto& column : columns) found.emplace_back(std::move(column.first_rows), column.named_missing);
+    return found;
+}
 
 }  // namespace
 
@@ -114,15 +99,20 @@ void bind_text_codes(nb::module_& m) {
     nb::class_<TextCodes>(m, "TextCodes", "Codes of texts, by a dictionary that grows or stays as it is.")
         .def(nb::init<>())
         .def("add", &TextCodes::add, "texts"_a, "codes"_a, "Give texts their codes; those that have one keep it.")
-        .def_rw("next", &TextCodes::next_, "The code of the next new text.")
-        .def("encode", &TextCodes::encode, "starts"_a.noconvert(), "data"_a.noconvert(), "valid"_a.none(), "skipped"_a,
-             "missing"_a, "unseen"_a, "out"_a.noconvert(),
-             "Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW_CODE, new texts "
-             "get\n"
-             "new codes; returned are the rows in which they occur first.")
-        .def("encode_views", &TextCodes::encode_views, "views"_a.noconvert(), "buffers"_a, "valid"_a.none(),
-             "skipped"_a, "missing"_a, "unseen"_a, "out"_a.noconvert(),
-             "The same for views of texts (Arrow's string_view).");
+        .def_prop_rw(
+            "next", [](const TextCodes& of) { return of.dictionary.next; },
+            [](TextCodes& of, int32_t next) { of.dictionary.next = next; }, "The code of the next new text.");
+    nb::class_<TextTask>(m, "TextTask", "A column of texts that is to be encoded.");
+    m.def("plain_texts", &plain_texts, "codes"_a, "starts"_a.noconvert(), "data"_a.noconvert(), "valid"_a.none(),
+          "skipped"_a, "missing"_a, "unseen"_a, "out"_a.noconvert(),
+          "A column of texts in one buffer (Arrow's string), whose codes are to be filled in. With unseen NEW_CODE, "
+          "new texts get\nnew codes.");
+    m.def("viewed_texts", &viewed_texts, "codes"_a, "views"_a.noconvert(), "buffers"_a, "valid"_a.none(), "skipped"_a,
+          "missing"_a, "unseen"_a, "out"_a.noconvert(), "The same for views of texts (Arrow's string_view).");
+    m.def("encode_texts", &encode_texts, "tasks"_a, "threads"_a,
+          "Fill in the codes of columns of texts. Returned are, for each, the rows in which new texts occur first, and "
+          "in "
+          "how many rows\na text has the code of missing ones.");
     m.attr("NEW_CODE") = Dictionary::NONE;
 }
 

@@ -1,4 +1,5 @@
-// Work on several threads that end with the call: nothing outlives it, so fork and joblib stay safe.
+// Work on several threads that end with the call, or are held by the caller: nothing outlives it, so fork and joblib
+// stay safe.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/worker_pool.hpp"
 #include "kernels.hpp"
 
 // In the namespace of the instruction level: a function compiled for one must never be taken for another's.
@@ -47,15 +49,24 @@ void run_pieces(size_t pieces, size_t cells, const Run& run, Work&& work) {
         }
     };
     size_t useful = std::min({pieces, cells / CELLS_PER_THREAD + 1, size_t(std::max(run.threads, 1))});
-    std::vector<std::thread> workers;
-    try {
-        workers.reserve(useful);
-        for (size_t t = 1; t < useful; ++t) workers.emplace_back(take_pieces, false);
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the work goes on with fewer threads
-        // No more threads or memory: those threads that have started do the work.
+    auto help = [](void* take) { (*static_cast<decltype(take_pieces)*>(take))(false); };
+    if (useful < 2) {
+        take_pieces(true);
+    } else if (WorkerPool* pool = WorkerPool::of_this_thread()) {
+        pool->start(useful - 1, help, &take_pieces);
+        take_pieces(true);
+        pool->wait();
+    } else {
+        std::vector<std::thread> workers;
+        try {
+            workers.reserve(useful);
+            for (size_t t = 1; t < useful; ++t) workers.emplace_back(help, &take_pieces);
+        } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the work goes on with fewer threads
+            // No more threads or memory: those threads that have started do the work.
+        }
+        take_pieces(true);
+        for (auto& helper : workers) helper.join();
     }
-    take_pieces(true);
-    for (auto& helper : workers) helper.join();
     if (failed) std::rethrow_exception(failure);
     if (stop) throw Interrupted();
 }

@@ -65,4 +65,32 @@ struct PaddedTable {
     size_t lines, width;
 };
 
+// How columns are laid out to be counted together: columns of numbers, then columns of labels.
+struct GridLayout {
+    size_t columns;  // of numbers
+    const double* cuts;
+    const int64_t* cut_offsets;
+    const int32_t* coarse;  // the coarse bin of each fine one
+    const int64_t* coarse_offsets;
+    const double* scale;    // of each column the low and the high bound, the center, steps in a unit: [4][column]
+    double step;            // the size of a step
+    const int32_t* places;  // of each label its code on the grid, -1 if it has none
+    const int64_t* place_offsets;
+};
+
+// Rows as they are counted together: fine bins and levels line by line, codes column by column.
+struct GridCells {
+    int32_t *fine, *codes;
+    double* level;
+};
+
+// A column of numbers as it lies in memory, and which rows hold a number (null: all of them).
+struct NumberColumn {
+    const void* data;
+    Type type;
+    ptrdiff_t step;
+    const uint8_t* bits;
+    size_t skipped;  // bits before that of the first row
+};
+
 }  // namespace naively

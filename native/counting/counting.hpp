@@ -24,7 +24,11 @@ size_t count_sparse(const SparseMatrix&, const LabeledRows&, Binarize, AllowedRa
 size_t count_moments(const Matrix&, const LabeledRows&, AllowedRange, double* shift, double* sums, const Run&);
 void ranges(const Matrix&, double* least, double* largest, const Run&);
 void hash_numbers(const Matrix&, const uint64_t* factors, uint64_t* out, const Run&);
+void hash_codes(const Matrix& codes, const int64_t* offsets, const uint64_t* table, const int32_t* classes,
+                const uint64_t* of_class, uint64_t base, uint64_t* out, const Run&);
 void bin_numbers(const Matrix&, const double* cuts, const int64_t* offsets, int32_t* out, const Run&);
+void lay_out(const Matrix& numbers, const Matrix& labels, const GridLayout&, const GridCells& out, const Run&);
+void gather_numbers(const NumberColumn* columns, size_t n, size_t rows, double* out, const Run&);
 void count_products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width,
                     const LabeledRows&, double* products, const Run&);
 void mirror_products(const double* half, size_t classes, size_t features, const int64_t* places, double* out);

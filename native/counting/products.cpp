@@ -9,12 +9,18 @@
 namespace naively::NAIVELY_LEVEL {
 namespace {
 
-// What one block of rows adds to the products of features: a constant, a flag for each code, the numbers.
+// Rows that are counted at once: few enough that what is made of them stays in the cache. Fractions are added up in
+// such blocks, whatever the number of threads.
+constexpr size_t ROWS = size_t{1} << 15;
+// Columns whose pairs with another one are counted in one piece.
+constexpr size_t AT_ONCE = 4;
+
+// What some rows add to the products of features: a constant, a flag for each code, the numbers.
 // Only products of a feature with itself or a later one are filled in.
 class Products {
   public:
     Products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const LabeledRows& rows,
-             double* out)
+             double* out, const Run& run)
         : offsets_(offsets),
           columns_(codes.columns),
           numbers_(numbers),
@@ -23,7 +29,16 @@ class Products {
           n_(codes.rows),
           features_(1 + size_t(offsets[codes.columns]) + width),
           out_(out),
-          codes_(codes, offsets, 0, codes.rows) {}
+          codes_(codes, offsets, 0, codes.rows, run) {
+        // Some columns with one at a time: enough pieces for many threads, but the codes of that one are read once.
+        for (size_t i = 0; i < columns_; ++i)
+            for (size_t j = i; j < columns_; j += AT_ONCE) pieces_.push_back({i, j, std::min(j + AT_ONCE, columns_)});
+        for (size_t m = 0; m < width_; ++m) {
+            pieces_.push_back({columns_ + m, 0, std::min(AT_ONCE, columns_)});
+            for (size_t j = AT_ONCE; j < columns_; j += AT_ONCE)
+                pieces_.push_back({columns_ + m, j, std::min(j + AT_ONCE, columns_)});
+        }
+    }
 
     // Whether there are so few rows that the tables of all codes would cost more than the rows.
     bool few_rows() const {
@@ -52,12 +67,20 @@ class Products {
         }
     }
 
-    size_t pieces() const { return columns_ + width_; }
-    // Pieces write to different lines of the products, so they can run in parallel, in any order.
+    // Pieces write to different cells of the products, so they can run in parallel, in any order.
     void fill(size_t piece) const {
-        if (piece >= columns_) return number(piece - columns_);
-        rows_.weights ? column<double>(piece) : column<uint32_t>(piece);
+        const Piece& own = pieces_[piece];
+        for (size_t begin = 0; begin < n_; begin += ROWS) {
+            size_t end = std::min(begin + ROWS, n_);
+            if (own.of >= columns_)
+                number(own.of - columns_, own.first, own.last, begin, end);
+            else if (rows_.weights)
+                column<double>(own.of, own.first, own.last, begin, end);
+            else
+                column<uint32_t>(own.of, own.first, own.last, begin, end);
+        }
     }
+    size_t pieces() const { return pieces_.size(); }
 
   private:
     size_t size(size_t j) const { return size_t(offsets_[j + 1] - offsets_[j]); }
@@ -65,22 +88,24 @@ class Products {
     double* line(size_t k, size_t feature) const { return out_ + (k * features_ + feature) * features_; }
     double weight(size_t row) const { return rows_.weights ? rows_.weights[row] : 1.0; }
 
-    // Column i with itself and with every later one, and with the constant.
+    // Column i with columns from first on, in some rows; with itself comes with the constant.
     template <class Part>
-    void column(size_t i) const {
+    void column(size_t i, size_t first_j, size_t last_j, size_t begin, size_t end) const {
         size_t classes = rows_.n_classes, lines = (size(i) + 1) * classes;
-        std::vector<uint32_t> of_row(n_);  // code and class of each row in one number
+        std::vector<uint32_t> of_row(end - begin);  // code and class of each row in one number
         const uint16_t* mine = codes_.column(i);
-        for (size_t row = 0; row < n_; ++row)
-            of_row[row] = uint32_t(mine[row]) * uint32_t(classes) + uint32_t(rows_.classes[row]);
-        for (size_t j = i; j < columns_; ++j) {
+        for (size_t row = begin; row < end; ++row)
+            of_row[row - begin] = uint32_t(mine[row]) * uint32_t(classes) + uint32_t(rows_.classes[row]);
+        std::vector<Part> table;
+        for (size_t j = first_j; j < last_j; ++j) {
             size_t wide = size(j) + 1;
-            std::vector<Part> table(lines * wide, Part{});
+            table.assign(lines * wide, Part{});
             const uint16_t* other = codes_.column(j);
             if (std::is_same_v<Part, double>)
-                for (size_t row = 0; row < n_; ++row) table[of_row[row] * wide + other[row]] += Part(weight(row));
+                for (size_t row = begin; row < end; ++row)
+                    table[of_row[row - begin] * wide + other[row]] += Part(weight(row));
             else
-                for (size_t row = 0; row < n_; ++row) ++table[of_row[row] * wide + other[row]];
+                for (size_t row = begin; row < end; ++row) ++table[of_row[row - begin] * wide + other[row]];
             for (size_t u = 0; u < size(i); ++u)
                 for (size_t k = 0; k < classes; ++k) {
                     const Part* from = table.data() + (u * classes + k) * wide;
@@ -91,15 +116,31 @@ class Products {
         }
     }
 
-    // Number m with every code, with itself and every later number, and with the constant.
-    void number(size_t m) const {
+    // Number m with columns from first on, in some rows; the first piece has the other numbers and the constant, too.
+    void number(size_t m, size_t first_j, size_t last_j, size_t begin, size_t end) const {
         size_t classes = rows_.n_classes, last = first(columns_);
-        std::vector<double> x(n_), sums(classes * width_, 0.0), total(classes, 0.0);
-        for (size_t row = 0; row < n_; ++row) x[row] = weight(row) * numbers_[row * width_ + m];
-        for (size_t row = 0; row < n_; ++row) {
+        std::vector<double> x(end - begin);
+        for (size_t row = begin; row < end; ++row) x[row - begin] = weight(row) * numbers_[row * width_ + m];
+        if (first_j == 0) among_numbers(m, x, begin, end);
+        for (size_t j = first_j; j < last_j; ++j) {
+            size_t wide = size(j) + 1;
+            std::vector<double> table(classes * wide, 0.0);
+            const uint16_t* code = codes_.column(j);
+            for (size_t row = begin; row < end; ++row)
+                table[size_t(rows_.classes[row]) * wide + code[row]] += x[row - begin];
+            for (size_t k = 0; k < classes; ++k)
+                for (size_t v = 0; v < size(j); ++v) line(k, first(j) + v)[last + m] += table[k * wide + v];
+        }
+    }
+
+    // Number m, times the weights, with itself and every later number, and with the constant.
+    void among_numbers(size_t m, const std::vector<double>& x, size_t begin, size_t end) const {
+        size_t classes = rows_.n_classes, last = first(columns_);
+        std::vector<double> sums(classes * width_, 0.0), total(classes, 0.0);
+        for (size_t row = begin; row < end; ++row) {
             size_t k = size_t(rows_.classes[row]);
             const double* others = numbers_ + row * width_;
-            double *to = sums.data() + k * width_, by = x[row];
+            double *to = sums.data() + k * width_, by = x[row - begin];
             total[k] += by;
             for (size_t l = m; l < width_; ++l) to[l] += by * others[l];
         }
@@ -107,15 +148,12 @@ class Products {
             line(k, 0)[last + m] += total[k];
             for (size_t l = m; l < width_; ++l) line(k, last + m)[last + l] += sums[k * width_ + l];
         }
-        for (size_t j = 0; j < columns_; ++j) {
-            size_t wide = size(j) + 1;
-            std::vector<double> table(classes * wide, 0.0);
-            const uint16_t* code = codes_.column(j);
-            for (size_t row = 0; row < n_; ++row) table[size_t(rows_.classes[row]) * wide + code[row]] += x[row];
-            for (size_t k = 0; k < classes; ++k)
-                for (size_t v = 0; v < size(j); ++v) line(k, first(j) + v)[last + m] += table[k * wide + v];
-        }
     }
+
+    // The pairs of a column, or of a number after the columns, with columns first .. last - 1.
+    struct Piece {
+        size_t of, first, last;
+    };
 
     const int64_t* offsets_;
     size_t columns_;
@@ -125,13 +163,14 @@ class Products {
     size_t n_, features_;
     double* out_;
     CodeColumns codes_;
+    std::vector<Piece> pieces_;
 };
 
 }  // namespace
 
 void count_products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width,
                     const LabeledRows& rows, double* out, const Run& run) {
-    Products products(codes, offsets, numbers, width, rows, out);
+    Products products(codes, offsets, numbers, width, rows, out, run);
     size_t features = codes.columns + width;
     if (products.few_rows())
         for (size_t row = 0; row < codes.rows; ++row) products.add_row(row);

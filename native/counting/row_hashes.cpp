@@ -23,7 +23,33 @@ inline uint64_t folded_bits(double x) {
     return bits ^ (bits >> 32);
 }
 
+// The bits of a number mixed (splitmix64).
+inline uint64_t mixed(uint64_t x) {
+    x *= 0x9E3779B97F4A7C15;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+    return x ^ (x >> 31);
+}
+
 }  // namespace
+
+void hash_codes(const Matrix& codes, const int64_t* offsets, const uint64_t* table, const int32_t* classes,
+                const uint64_t* of_class, uint64_t base, uint64_t* out, const Run& run) {
+    size_t pieces = (codes.rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+    auto first = static_cast<const int32_t*>(codes.data);
+    run_pieces(pieces, codes.rows * (codes.columns + 1), run, [&](size_t piece) {
+        size_t begin = piece * ROWS_AT_ONCE, n = std::min(ROWS_AT_ONCE, codes.rows - begin);
+        uint64_t* __restrict hashes = out + begin;
+        for (size_t j = 0; j < codes.columns; ++j) {
+            auto cell = first + ptrdiff_t(begin) * codes.row_step + ptrdiff_t(j) * codes.column_step;
+            const uint64_t* own = table + offsets[j];
+            auto last = uint32_t(offsets[j + 1] - offsets[j] - 1);  // there is at least one; no code reads beyond
+            for (size_t i = 0; i < n; ++i)
+                hashes[i] += own[std::min(uint32_t(cell[ptrdiff_t(i) * codes.row_step]), last)];
+        }
+        for (size_t i = 0; i < n; ++i) hashes[i] = mixed(hashes[i] + base + of_class[classes[begin + i]]);
+    });
+}
 
 void hash_numbers(const Matrix& x, const uint64_t* factors, uint64_t* out, const Run& run) {
     size_t pieces = std::min(PIECES, x.rows);

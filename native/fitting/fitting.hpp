@@ -1,11 +1,12 @@
-// The kernels of one instruction level that fit parameters to rows.
+// The kernels of one instruction level that fit.
 #pragma once
 
 #include "kernels.hpp"
 
 namespace naively::NAIVELY_LEVEL {
 
-size_t fit_word_offsets(const OffsetRows&, const OffsetFitting&, float* table, float* residuals, const Run&);
-void score_word_offsets(const OffsetRows&, size_t rows, const float* table, float* out, const Run&);
+double offset_loss(const CellRows&, const PaddedTable& offsets, double* slope, const Run&);
+size_t fit_word_offsets(const WordOffsetRows&, const WordOffsetFitting&, float* table, float* residuals, const Run&);
+void score_word_offsets(const WordOffsetRows&, size_t rows, const float* table, float* out, const Run&);
 
 }  // namespace naively::NAIVELY_LEVEL

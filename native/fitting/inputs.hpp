@@ -1,4 +1,4 @@
-// What the kernels that fit offsets read and write.
+// What the kernels that fit read.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,20 @@
 
 namespace naively {
 
+// Rows with the cells they lie in, one for each column or pair of columns. Lines of scores and of the truth are padded
+// to the width of the tables: a class that is not there has a score so low that its probability is 0.
+struct CellRows {
+    const int32_t* cells;  // [row][column]
+    size_t rows, columns;
+    const double* scores;   // [row][class], without any offset
+    const double* truth;    // [row][class], the probability of each class: 1 for that of the row
+    const double* weights;  // [row]
+};
+
 // Rows of text as offsets are fitted to them. The words of row i lie between starts[i] and starts[i + 1]; each counts
 // lengths[i]. Of every row there is its target, the proportions of its classes, and its score without offsets, both
 // [row][class]; its weight; and the sum of scales of its words times the square of its length.
-struct OffsetRows {
+struct WordOffsetRows {
     const int64_t* starts;
     const int32_t* words;
     const float *lengths, *targets, *scores, *weights, *squares;
@@ -19,7 +29,7 @@ struct OffsetRows {
 // How offsets are fitted: which rows are visited, in this order; the scale of each word, which is the variance of its
 // offsets under a ridge of 1; the ridge; how often all rows are visited at most, and the mean change of a row at which
 // it ends.
-struct OffsetFitting {
+struct WordOffsetFitting {
     const int32_t* visited;
     size_t visits;
     const float* scales;

@@ -100,7 +100,8 @@ class RowScore {
 
 }  // namespace
 
-size_t fit_word_offsets(const OffsetRows& x, const OffsetFitting& how, float* table, float* residuals, const Run& run) {
+size_t fit_word_offsets(const WordOffsetRows& x, const WordOffsetFitting& how, float* table, float* residuals,
+                        const Run& run) {
     size_t classes = x.classes, width = x.width, passes = 0;
     std::vector<float> sums(width), z(classes), others(classes), step(width);
     RowScore score(classes);
@@ -140,7 +141,7 @@ size_t fit_word_offsets(const OffsetRows& x, const OffsetFitting& how, float* ta
     return passes;
 }
 
-void score_word_offsets(const OffsetRows& x, size_t rows, const float* table, float* out, const Run& run) {
+void score_word_offsets(const WordOffsetRows& x, size_t rows, const float* table, float* out, const Run& run) {
     size_t pieces = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
     run_pieces(pieces, rows ? size_t(x.starts[rows]) * x.width : 0, run, [&](size_t piece) {
         std::vector<float> sums(x.width);

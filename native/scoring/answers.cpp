@@ -52,6 +52,23 @@ void normalize(double* score, size_t width, double top, bool logarithms) {
     }
 }
 
+// Probabilities mixed with their floors; logarithms of them if wanted.
+void raise_to_floor(double* p, const AnswerRequest& request, bool logarithms) {
+    for (size_t c = 0; c < request.width; c += LANES) {
+        Vec v = load(p + c);
+        store(p + c, v * all(request.above_floor) + load(request.floor + c));
+    }
+    if (!logarithms) return;
+    for (size_t c = 0; c < request.classes; ++c) p[c] = std::log(p[c]);
+}
+
+// The predicted class where probabilities have floors: of classes that are all but equal, these may decide.
+int64_t first_above_floor(double* scores, double top, const AnswerRequest& request) {
+    normalize(scores, request.width, top, false);
+    raise_to_floor(scores, request, false);
+    return first_largest(scores, request.classes);
+}
+
 }  // namespace
 
 namespace {
@@ -81,7 +98,7 @@ size_t choose_classes(const double* scores, size_t begin, size_t end, const Answ
 
 size_t write_answers(double* scores, const double* exclusion, size_t begin, size_t end, const AnswerRequest& request) {
     size_t width = request.width;
-    if (request.answer == Answer::choice && !exclusion) {  // unrolled for few classes
+    if (request.answer == Answer::choice && !exclusion && !request.floor) {  // unrolled for few classes
         if (width == LANES) return choose_classes<1>(scores, begin, end, request);
         if (width == 2 * LANES) return choose_classes<2>(scores, begin, end, request);
         if (width == 3 * LANES) return choose_classes<3>(scores, begin, end, request);
@@ -98,14 +115,16 @@ size_t write_answers(double* scores, const double* exclusion, size_t begin, size
                 bad |= not_finite(rule);
                 v = choose(rule > all(0.5), all(MINUS_INFINITY), v);
             }
-            if (request.answer != Answer::choice) store(scores + c, v);
+            if (request.answer != Answer::choice || request.floor) store(scores + c, v);
             highest.update(v, c);
         }
         if (any(bad)) return row;
         double top = highest.top();
         bool all_excluded = top == MINUS_INFINITY;  // every class is excluded: the row decides nothing
         if (request.answer == Answer::choice) {
-            int64_t code = all_excluded ? first_largest(request.fallback, request.classes) : highest.first();
+            int64_t code = all_excluded    ? first_largest(request.fallback, request.classes)
+                           : request.floor ? first_above_floor(scores, top, request)
+                                           : highest.first();
             static_cast<int64_t*>(request.out)[row] = request.labels ? request.labels[code] : code;
             continue;
         }
@@ -115,7 +134,8 @@ size_t write_answers(double* scores, const double* exclusion, size_t begin, size
                 for (size_t c = 0; c < request.classes; ++c)
                     scores[c] = logarithms ? request.fallback[c] : std::exp(request.fallback[c]);
             } else {
-                normalize(scores, width, top, logarithms);
+                normalize(scores, width, top, logarithms && !request.floor);
+                if (request.floor) raise_to_floor(scores, request, logarithms);
             }
         }
         request.type == Type::f32 ? write<float>(scores, request.classes, request.out, row)

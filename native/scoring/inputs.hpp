@@ -31,6 +31,22 @@ struct PairTerms {
     }
 };
 
+// Products of numbers of a row, summed by class. The squares of a class are a lower triangle of TILE by TILE tiles,
+// filled up with zeros: for each line of tiles its columns, TILE numbers each. All classes add up to 0, and the last is
+// left out.
+struct QuadraticForm {
+    static constexpr size_t TILE = 4;
+    const double* numbers;  // [row][number], finite
+    size_t width;
+    const double* squares;  // [class][cell]
+    size_t classes;
+
+    static size_t cells_per_class(size_t width) {
+        size_t tiles = (width + TILE - 1) / TILE;
+        return TILE * TILE * tiles * (tiles + 1) / 2;
+    }
+};
+
 // How the scores of a row become its answer.
 enum class Answer { log_joint, posterior, log_posterior, choice };
 
@@ -42,6 +58,8 @@ struct AnswerRequest {
     const int64_t* labels;   // what to answer for each class, or null: its code
     void* out;               // [row][class] as f64 or f32, or an int64_t for each row
     Type type;
+    const double* floor = nullptr;  // the least probability of each class, `width` of them, or null: none
+    double above_floor = 1.0;       // what the floors leave of 1
 };
 
 }  // namespace naively

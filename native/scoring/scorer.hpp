@@ -43,6 +43,14 @@ class Scorer {
         if (bias) std::copy(bias, bias + classes_, bias_.begin());
     }
 
+    // Probabilities are (1 - sum of the floors) * softmax + floor: no class is less probable than its floor.
+    void set_floor(const double* floor) {
+        floor_.assign(width_, 0.0);
+        std::copy(floor, floor + classes_, floor_.begin());
+        above_floor_ = 1.0;
+        for (size_t c = 0; c < classes_; ++c) above_floor_ -= floor[c];
+    }
+
     const Kernels& kernels() const { return kernels_; }
     size_t classes() const { return classes_; }
     size_t width() const { return width_; }
@@ -50,6 +58,7 @@ class Scorer {
     // Fills request.out for all rows; returns the first row whose scores are not finite numbers.
     size_t run(size_t rows, AnswerRequest request, const Run& run) const {
         request.classes = classes_, request.width = width_, request.excluded = excluded_.data();
+        if (!floor_.empty()) request.floor = floor_.data(), request.above_floor = above_floor_;
         size_t block = std::clamp<size_t>(4096 / width_, 8, 512), piece = block * BLOCKS;
         std::vector<size_t> refused((rows + piece - 1) / piece, NO_ROW);
         baseline::run_pieces(refused.size(), rows * (cells_per_row_ + 1) * width_, run, [&](size_t p) {
@@ -84,8 +93,9 @@ class Scorer {
     const Kernels& kernels_;
     size_t classes_, width_, cells_per_row_ = 0;
     bool has_exclusions_ = false;
-    double scale_ = 1.0;
+    double scale_ = 1.0, above_floor_ = 1.0;
     std::vector<double> start_, exclusion_start_, excluded_, bias_;  // no bias: the sums are the scores
+    std::vector<double> floor_;
     std::vector<Step> steps_, exclusion_steps_;
 };
 

@@ -16,6 +16,8 @@ void score_normal(const Matrix&, bool allow_missing, const PaddedTable& center, 
 void score_student(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
                    const PaddedTable& power, const PaddedTable& base, const double* total, size_t begin, size_t end,
                    double* scores);
+void score_quadratic(const QuadraticForm&, const Matrix& codes, const int64_t* offsets, const PaddedTable&,
+                     size_t width, size_t begin, size_t end, double* scores);
 void pair_ratios(const PairTerms&, const double* products, size_t features, double pseudo_count, double* out,
                  const Run&);
 void add_pair_scores(const PairTerms&, const double* scores, const int64_t* lines, double* table, size_t width,

@@ -83,6 +83,21 @@ def bin_numbers(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', wri
     The bin of each number: how many of its column's cuts lie below it; -1 for NaN.
     """
 
+def lay_out(numbers: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], labels: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], cuts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], cut_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], coarse: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], coarse_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], step: float, places: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], place_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], fine: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], codes: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], level: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+    """
+    Lay out numbers and labels: fine[row, column] and level[row, column] of numbers, codes[column, row] of both.
+    """
+
+def gather_numbers(columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], valid: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], skipped: Sequence[int], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+    """
+    out[column, row] = the numbers of columns that lie apart; NaN where a bit says that there is none.
+    """
+
+def hash_codes(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_class: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], base: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """
+    out[row] = mixed bits of out[row] + base + the hashes of its codes and of its class.
+    """
+
 def count_products(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> None:
     """
     products[class, f, g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers.
@@ -133,6 +148,11 @@ def score_word_offsets(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,
     out[row, class]: the length of each row times the sum of the offsets of its words.
     """
 
+def offset_loss(cells: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], truth: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], slope: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int = 1) -> float:
+    """
+    The log loss of rows under scores + the offsets of their cells; its slope is added to `slope`.
+    """
+
 class Scorer:
     """
     Adds up the contributions of columns to the scores of classes, block by block, and answers.
@@ -145,6 +165,11 @@ class Scorer:
 
     def temper(self, scale: float, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """Answer with bias + scale * (the sum of all that was or will be added)."""
+
+    def floor(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Answer with (1 - the sum of these values) * probability + value: the least probability of each class.
+        """
 
     def codes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False, allow_missing: bool = True) -> None:
         """
@@ -170,6 +195,11 @@ class Scorer:
     def student(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], power: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], allow_missing: bool) -> None:
         """
         Add base - power * log(1 + (x - center)**2 * precision), summed over the columns.
+        """
+
+    def quadratic(self, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Add numbers times numbers times squares[class], and numbers times table[offsets[j] + code, number].
         """
 
     def given(self, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False) -> None:
@@ -198,6 +228,11 @@ def pair_ratios(products: Annotated[NDArray[numpy.float64], dict(shape=(None, No
     out[term, class, bin, bin], flat: pairs of bins over what independence within the class leads to expect.
     """
 
+def leave_one_out_pairs(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], y: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], products: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], level: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], left_out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pseudo_count: float, by: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, total: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None = None, sum: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None = None, p: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, error: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, slope: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None, curve: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None, values: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')] | None = None, threads: int = 1) -> None:
+    """
+    Terms of pairs of rows, each left out: their sums, by weight or not, their gains, or their values.
+    """
+
 def add_pair_scores(scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], level: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], lines: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """
     Add scores [term, class, bin, bin], flat, to the lines of a table that pairs reads.
@@ -218,16 +253,36 @@ class TextCodes:
     @next.setter
     def next(self, arg: int, /) -> None: ...
 
-    def encode(self, starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, missing: int, unseen: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device='cpu')]) -> list[int]:
-        """
-        Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW_CODE, new texts get
-        new codes; returned are the rows in which they occur first.
-        """
+class TextTask:
+    """A column of texts that is to be encoded."""
 
-    def encode_views(self, views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, missing: int, unseen: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device='cpu')]) -> list[int]:
-        """The same for views of texts (Arrow's string_view)."""
+def plain_texts(codes: object, starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, missing: int, unseen: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device='cpu')]) -> TextTask:
+    """
+    A column of texts in one buffer (Arrow's string), whose codes are to be filled in. With unseen NEW_CODE, new texts get
+    new codes.
+    """
+
+def viewed_texts(codes: object, views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, missing: int, unseen: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device='cpu')]) -> TextTask:
+    """The same for views of texts (Arrow's string_view)."""
+
+def encode_texts(tasks: Sequence[TextTask], threads: int) -> list[tuple[list[int], int]]:
+    """
+    Fill in the codes of columns of texts. Returned are, for each, the rows in which new texts occur first, and in how many rows
+    a text has the code of missing ones.
+    """
 
 NEW_CODE: int = -2147483648
+
+class HeldThreads:
+    """
+    Threads that kernels share while the block of a with statement runs, so that none of them starts its own.
+    """
+
+    def __init__(self, threads: int) -> None: ...
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *args) -> None: ...
 
 class TextColumn:
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _kernels
 from .._types import AnyArray, CellLike, Codes, Floats, Label
-from ..data.block import ROWS, block_codes, block_numbers
+from ..data.block import ROWS, block_codes
 from ..data.column import Column
 from ..data.dict_rows import cells_of, number_reader, texts_of_rows
 from ..data.encoder import Coder
@@ -26,7 +26,7 @@ from ..text import TextRows
 from . import arrays
 from .column_moments import joined_moments, moments_of_column
 from .declared_labels import declared_levels, label_coder
-from .encoded_rows import EncodedRows
+from .encoded_rows import EncodedRows, encoded_numbers
 from .pairs import JointCounter
 from .wide import (
     WideAccumulator,
@@ -190,7 +190,7 @@ class TableCounter:
             codes, new = block_codes(frame, self.coders, begin, end, threads)
             for words, labels in zip(self.words, new, strict=True):
                 words.codes(labels)
-        numbers = arrays.kernel_matrix(block_numbers(frame, self.of_numbers, begin, end)) if self.of_numbers else None
+        numbers = encoded_numbers(frame, self.of_numbers, begin, end, threads)
         wide = {c.name: wide_cells(frame, c, self.readers.get(c.name), begin, end, threads) for c in self.of_vectors}
         return EncodedRows(codes, numbers, wide)
 

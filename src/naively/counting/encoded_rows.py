@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from .._types import AnyArray, Codes, Places
+from ..data.block import block_numbers
+from ..data.column import Column
+from ..data.frame import Frame
+from .arrays import kernel_matrix
 from .wide import WideCells
 
 
@@ -32,3 +37,8 @@ class EncodedRows(NamedTuple):
 def _columnwise(matrix: AnyArray, rows: Places) -> AnyArray:
     """Return some rows of a matrix, which lies column by column as before."""
     return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T
+
+
+def encoded_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int, threads: int) -> AnyArray | None:
+    """Return some rows of columns of numbers as the kernels read them; None if there are no such columns."""
+    return kernel_matrix(block_numbers(frame, columns, begin, end, threads)) if columns else None

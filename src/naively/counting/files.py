@@ -260,7 +260,7 @@ class FileRows:
         self, hasher: RowHasher, part: LabeledBlock, block: EncodedRows, folds: Codes | None, threads: int
     ) -> None:
         """Give the rows of a block to the samples; the encoded rows are hashed only if a sample needs it."""
-        hashes = cache(lambda: hasher.hashes(block, part.y, part.own))
+        hashes = cache(lambda: hasher.hashes(block, part.y, part.own, threads))
 
         def hashes_of(frame: Frame, y: Codes, weights: Floats) -> Hashes:
             return frame_hashes(hasher, frame, y, weights, threads)

@@ -8,13 +8,13 @@ import numpy as np
 
 from .. import _kernels
 from .._types import AnyArray, Codes, Floats, Label, Places
-from ..data.grid import Cells, Grid
+from ..data.grid import Cells, Grid, LabelPlaces, label_places
 from ..stats.axis import Axis
 from ..stats.growing import Vocabulary, room_for
 from ..stats.pairs import JointCounts, on_classes
 
-# Rows that are counted at once: few enough that what is made of them stays in the cache.
-ROWS = 1 << 15
+# Rows that are laid out at once: enough for many threads, few enough to stay small beside the data.
+ROWS = 1 << 17
 
 
 class JointCounter:
@@ -26,6 +26,7 @@ class JointCounter:
         self.words = words if on is None else [words[at] for at in on[1]]
         self.known = [{label: at for at, label in enumerate(values.labels)} for values in grid.labels]
         self.places: list[Codes] = [np.full(1, -1, dtype=np.int32) for _ in grid.labels]
+        self._laid: LabelPlaces | None = None  # the same, one after the other
         self.fine: Floats = np.zeros((grid.fine_bins, 1))
         self.products: Floats = np.zeros((1, grid.features, grid.features))
 
@@ -37,14 +38,15 @@ class JointCounter:
             self.fine = np.concatenate([self.fine, np.zeros((self.grid.fine_bins, more))], axis=1)
             self.products = np.concatenate([self.products, np.zeros((more, *self.products.shape[1:]))])
 
-    def codes_of(self, codes: Codes) -> Codes:
-        """Return the codes of the grid for codes of the vocabularies; -1 for labels that are not distinguished."""
-        out = np.empty((len(codes), len(self.known)), dtype=np.int32, order="F")
+    def _laid_places(self) -> LabelPlaces:
+        """Return the code on the grid of each code of the vocabularies; -1 for labels that are not distinguished."""
         for at, (words, known) in enumerate(zip(self.words, self.known, strict=True)):
             if len(self.places[at]) < len(words):
                 self.places[at] = np.array([known.get(label, -1) for label in words.places], dtype=np.int32)
-            np.take(self.places[at], codes[:, at], out=out[:, at])
-        return out
+                self._laid = None
+        if self._laid is None:
+            self._laid = label_places(self.places)
+        return self._laid
 
     def add(
         self, numbers: AnyArray | None, codes: Codes | None, y: Codes, weights: Floats | None, threads: int
@@ -56,7 +58,7 @@ class JointCounter:
             numbers, codes = numbers[:, self.on[0]], codes[:, self.on[1]]
         for begin in range(0, len(y), ROWS):
             rows = slice(begin, begin + ROWS)
-            cells = self.grid.encode(numbers[rows], self.codes_of(codes[rows]), threads)
+            cells = self.grid.encode(numbers[rows], codes[rows], threads, self._laid_places())
             self.add_cells(cells, y[rows], None if weights is None else weights[rows], threads)
 
     def add_cells(self, cells: Cells, y: Codes, weights: Floats | None, threads: int) -> None:

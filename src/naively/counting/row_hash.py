@@ -15,17 +15,16 @@ import numpy as np
 from scipy import sparse
 
 from .. import _kernels
-from .._types import AnyArray, Codes, Floats, Hashes, Label
+from .._types import AnyArray, Codes, Floats, Hashes, Label, Longs
 from ..data.block import ROWS as BLOCK
 from ..data.frame import Frame
+from ..stats.accumulators import offsets_of
 from ..stats.hashing import mix_hashes
 from ..text import TextRows
 from .arrays import kernel_matrix
 from .counter import TableCounter
 from .encoded_rows import EncodedRows
 
-# Rows that are hashed at once: few enough that what is made of them stays in the cache.
-ROWS = 1 << 13
 # A missing number has bits of its own, whatever NaN it came as.
 MISSING = np.uint64(0x7FF8_0000_0000_0000)
 # Names of what is hashed beside the cells; no column can have them, for those are texts.
@@ -38,36 +37,46 @@ class RowHasher:
     def __init__(self, counter: TableCounter) -> None:
         self.counter = counter
         self._labels: dict[str | int, Hashes] = {}
+        self._laid: tuple[Longs, Hashes] | None = None  # those of all columns
 
-    def hashes(self, block: EncodedRows, y: Codes | Hashes, weights: Floats | None) -> Hashes:
+    def hashes(self, block: EncodedRows, y: Codes | Hashes, weights: Floats | None, threads: int = 1) -> Hashes:
         """Return the hash of each row, given its weight and the code of its class, or a hash of its soft label.
 
         Without weights, each row has 1.
         """
-        found = self.cells(block, len(y))
-        if y.dtype == np.uint64:
-            found += y
-        else:  # while no row has a label, all codes are 0
-            found += np.append(self._known(CLASS, self.counter.classes.places), np.uint64(0))[y]
-        found += number_hashes(np.ones((1, 1)) if weights is None else weights[:, None], multipliers(WEIGHT, 1))
-        return mix_hashes(found)
-
-    def cells(self, block: EncodedRows, rows: int) -> Hashes:
-        """Return a number for each row that follows from its cells."""
-        found = np.zeros(rows, dtype=np.uint64)
+        found, base = np.zeros(len(y), dtype=np.uint64), WEIGHT_OF_ONE
         if block.numbers is not None:
             by = np.concatenate([multipliers(column.name, 1) for column in self.counter.of_numbers])
-            found += number_hashes(block.numbers, by)
-        if block.codes is not None:
-            columns = zip(self.counter.of_labels, self.counter.words, strict=True)
-            add_labels(found, block.codes, [self._known(column.name, words.places) for column, words in columns])
+            _kernels.hash_numbers(kernel_matrix(block.numbers), by, found, threads)
         for name, vectors in block.vectors.items():
             if isinstance(vectors, TextRows):
                 found += mix_hashes(vectors.hashes() + hash_of_text(name))
             else:
                 hashes_of = sparse_hashes if sparse.issparse(vectors) else number_hashes
                 found += hashes_of(vectors, multipliers(name, vectors.shape[1]))
+        if weights is not None:
+            found += number_hashes(weights[:, None], multipliers(WEIGHT, 1))
+            base = 0
+        if y.dtype == np.uint64:
+            found += y
+            y, of_class = np.zeros(len(y), dtype=np.int32), np.zeros(1, dtype=np.uint64)
+        else:  # a row without a label has code -1; while no row has one, all codes are 0
+            of_class = np.append(self._known(CLASS, self.counter.classes.places), np.uint64(0))
+            y = np.ascontiguousarray(y, dtype=np.int32)
+            y = y if y.min(initial=0) >= 0 else np.where(y < 0, np.int32(len(of_class) - 1), y)
+        codes = np.empty((len(y), 0), dtype=np.int32) if block.codes is None else block.codes
+        offsets, table = self._tables() if codes.shape[1] else NO_TABLES
+        _kernels.hash_codes(codes, offsets, table, y, of_class, base, found, threads)
         return found
+
+    def _tables(self) -> tuple[Longs, Hashes]:
+        """Return the hashes of the labels of all columns, one after the other, and where each column begins."""
+        columns = zip(self.counter.of_labels, self.counter.words, strict=True)
+        known = [self._known(column.name, words.places) for column, words in columns]
+        sizes = np.array([len(part) for part in known], dtype=np.int64)
+        if self._laid is None or not np.array_equal(np.diff(self._laid[0]), sizes):
+            self._laid = offsets_of(sizes), np.concatenate(known)
+        return self._laid
 
     def _known(self, name: str | int, places: dict[Label, int]) -> Hashes:
         """Return the hashes of the labels of a column, by their codes."""
@@ -92,19 +101,8 @@ def frame_hashes(hasher: RowHasher, frame: Frame, y: Codes | Hashes, weights: Fl
     for begin in range(0, frame.rows, BLOCK):
         rows = slice(begin, min(begin + BLOCK, frame.rows))
         block = hasher.counter.encoded(frame, rows.start, rows.stop, threads)
-        found.append(hasher.hashes(block, y[rows], None if weights is None else weights[rows]))
+        found.append(hasher.hashes(block, y[rows], None if weights is None else weights[rows], threads))
     return np.concatenate(found)
-
-
-def add_labels(found: Hashes, codes: Codes, known: Sequence[Hashes]) -> None:
-    """Add the hashes of labels to those of their rows, given the codes [row, column] and the hashes by code."""
-    part = np.empty(min(ROWS, len(found)), dtype=np.uint64)
-    for begin in range(0, len(found), ROWS):
-        rows = slice(begin, min(begin + ROWS, len(found)))
-        for at, hashes in enumerate(known):
-            some = part[: rows.stop - begin]
-            np.take(hashes, codes[rows, at], out=some, mode="clip")  # every code has a hash; to clip is quicker
-            found[rows] += some
 
 
 def number_hashes(numbers: AnyArray, by: Hashes, threads: int = 1) -> Hashes:
@@ -164,3 +162,8 @@ def text_of_label(label: Label) -> str | int:
     if isinstance(label, (float, np.floating)) and float(label).is_integer():
         return str(int(label))
     return str(label)
+
+
+NO_TABLES = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+# What a weight of 1 adds to the hash of a row.
+WEIGHT_OF_ONE = int(number_hashes(np.ones((1, 1)), multipliers(WEIGHT, 1))[0])

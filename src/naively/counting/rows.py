@@ -287,7 +287,7 @@ def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int, sampl
         y = codes[target.codes]
         if sampling and len(y) > measured_rows(len(counter.of_numbers)):
             found: list[Hashes] = []
-            counter.add(rows.source, y, rows.weights, threads, hashing(counter, y, rows.own_weights, found))
+            counter.add(rows.source, y, rows.weights, threads, hashing(counter, y, rows.own_weights, found, threads))
             rows.hashes = np.concatenate(found)
         else:
             counter.add(rows.source, y, rows.weights, threads)
@@ -296,7 +296,7 @@ def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int, sampl
 
 
 def hashing(
-    counter: TableCounter, y: Codes, weights: Floats | None, found: list[Hashes]
+    counter: TableCounter, y: Codes, weights: Floats | None, found: list[Hashes], threads: int
 ) -> Callable[[EncodedRows], None]:
     """Return what hashes the rows of one block after the other, given their classes and weights, and lists that."""
     hasher, begin = RowHasher(counter), 0
@@ -304,7 +304,7 @@ def hashing(
     def add_block(block: EncodedRows) -> None:
         nonlocal begin
         rows = slice(begin, begin + block.rows)
-        found.append(hasher.hashes(block, y[rows], None if weights is None else weights[rows]))
+        found.append(hasher.hashes(block, y[rows], None if weights is None else weights[rows], threads))
         begin = rows.stop
 
     return add_block

@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from .._types import Codes, Floats
-from ..data.block import ROWS, block_codes, block_numbers
+from ..data.block import ROWS, block_codes
 from ..data.frame import Frame
 from ..data.grid import Grid
-from . import arrays
 from .counter import TableCounter
-from .encoded_rows import EncodedRows
+from .encoded_rows import EncodedRows, encoded_numbers
 
 # Rows, the code of each one's class, their weights, and which counter each belongs to; None if there is but one.
 Blocks = Iterable[tuple[Frame, Codes, Floats | None, Codes | None]]
@@ -24,8 +23,7 @@ def encoded_cells(
 ) -> tuple[Codes | None, Floats | None]:
     """Return some rows of a frame whose labels were all seen before: their codes and their numbers."""
     codes = block_codes(frame, counter.coders, begin, end, threads)[0] if counter.of_labels else None
-    numbers = arrays.kernel_matrix(block_numbers(frame, counter.of_numbers, begin, end)) if counter.of_numbers else None
-    return codes, numbers
+    return codes, encoded_numbers(frame, counter.of_numbers, begin, end, threads)
 
 
 def count_jointly(counters: Sequence[TableCounter], grid: Grid, blocks: Blocks, threads: int) -> None:

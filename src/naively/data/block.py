@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from .._threads import WORTHWHILE
+from .. import _kernels
+from .._threads import WORTHWHILE, in_threads
 from .._types import AnyArray, Codes, Floats, Label, Matrix
 from ..errors import RowRefused
 from ..families import Poisson
@@ -25,26 +25,34 @@ def block_codes(
 ) -> tuple[Codes, list[list[Label]]]:
     """Return the codes of some rows, [row, column], and the labels of each column that are new."""
     codes = np.empty((end - begin, len(coders)), dtype=np.int32, order="F")  # a column is filled in one go
+    columns = [frame.columns[coder.column.name] for coder in coders]
+    texts = [coder.texts(values, begin, end) for coder, values in zip(coders, columns, strict=True)]
+    tasks = {at: coders[at].text_task(array, codes[:, at]) for at, array in enumerate(texts) if array is not None}
+    # All columns of texts in one call: new ones get their codes in the order in which they come.
+    encoded = dict(zip(tasks, _kernels.encode_texts(list(tasks.values()), threads), strict=True))
+    others = [at for at in range(len(coders)) if at not in tasks]
+    worthwhile = threads if len(codes) * len(others) >= WORTHWHILE else 1
+    filled = in_threads(lambda at: coders[at].fill(columns[at], begin, end, codes[:, at]), others, worthwhile)
+    new = dict(zip(others, filled, strict=True))
+    new |= {at: coders[at].take_texts(texts[at], *found) for at, found in encoded.items()}
+    for at, coder in enumerate(coders):
+        coder.check(columns[at], begin, codes[:, at], new[at])
+    return codes, [new[at] for at in range(len(coders))]
 
-    def fill(at: int) -> list[Label]:
-        return coders[at].fill(frame.columns[coders[at].column.name], begin, end, codes[:, at])
 
-    if threads > 1 and codes.size >= WORTHWHILE:
-        with ThreadPoolExecutor(min(threads, len(coders))) as pool:
-            return codes, list(pool.map(fill, range(len(coders))))
-    return codes, [fill(at) for at in range(len(coders))]
-
-
-def block_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int) -> AnyArray:
+def block_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int, threads: int = 1) -> AnyArray:
     """Return some rows of numbers, [row, column]; NaN where there is none. A matrix is taken as it lies."""
     if frame.matrix is not None and len(columns) == len(frame.columns):
         numbers = frame.matrix[begin:end]
     else:
-        numbers = np.empty((end - begin, len(columns)), order="F")  # a column is filled in one go
-        for at, column in enumerate(columns):
-            values = frame.columns[column.name]
-            values.check(column)
-            numbers[:, at] = values.numbers(begin, end)
+        laid = np.empty((len(columns), end - begin))  # a column is filled in one go
+        values = [frame.columns[column.name] for column in columns]
+        for column, of_column in zip(columns, values, strict=True):
+            of_column.check(column)
+        parts = [of_column.number_buffers(begin, end) for of_column in values]
+        data, bits, skipped = ([part[at] for part in parts] for at in range(3))
+        _kernels.gather_numbers(data, bits, skipped, laid, threads)
+        numbers = laid.T
     for at, column in enumerate(columns):
         if isinstance(column.family, Poisson):
             check_events(column, numbers[:, at], begin)

@@ -39,21 +39,45 @@ class Coder:
         self._texts, self._known = _kernels.TextCodes(), 0
         self._texts.add(list(self.none), [self.missing] * len(self.none))
 
-    def fill(self, values: ColumnValues, begin: int, end: int, out: Codes) -> list[Label]:
-        """Fill in the codes of some rows, and return the labels that are new."""
+    def texts(self, values: ColumnValues, begin: int, end: int) -> pa.Array | None:
+        """Return some rows as an Arrow array of texts, None if they have to be read another way."""
         values.check(self.column)
+        return None if self._by_value(values) else values.texts(begin, end)
+
+    def _by_value(self, values: ColumnValues) -> bool:
+        """Tell whether numbers are distinguished by their size: the bin of each, or whether it is above a threshold."""
         family = self.column.family
-        by_value = isinstance(family, Bins) or (isinstance(family, Bernoulli) and values.type not in ("boolean", None))
-        texts = None if by_value else values.texts(begin, end)
-        if texts is None:
-            new = self._fill_labels((self._distinguished if by_value else ColumnValues.labels)(values, begin, end), out)
-        else:
-            new = self._fill(texts, out)
-        if new and isinstance(family, Ordinal):
-            self._check_levels(family, new)
+        return isinstance(family, Bins) or (isinstance(family, Bernoulli) and values.type not in ("boolean", None))
+
+    def text_task(self, texts: pa.Array, out: Codes) -> _kernels.TextTask:
+        """Return texts as the kernels encode them, which fill in their codes; `take_texts` is to be called then."""
+        self.learn()
+        unseen = _kernels.NEW_CODE if self.unseen is None else self.unseen
+        return text_task(self._texts, texts, self.missing, unseen, out)
+
+    def take_texts(self, texts: pa.Array, seen: list[int], named_missing: int) -> list[Label]:
+        """Return the texts that are new, given the rows in which they occur first.
+
+        If some rows hold a text that stands for no value, it is noted which.
+        """
+        new: list[Label] = [texts[row].as_py() for row in seen]
+        self._known += len(new)
+        if self.none and self.unseen is None and named_missing:
+            there = plain_texts(texts).drop_null()
+            self.found += tally(there, is_one_of(there, self.none))
+        return new
+
+    def fill(self, values: ColumnValues, begin: int, end: int, out: Codes) -> list[Label]:
+        """Fill in the codes of some rows that are no texts, and return the labels that are new."""
+        by_value = self._by_value(values)
+        return self._fill_labels((self._distinguished if by_value else ColumnValues.labels)(values, begin, end), out)
+
+    def check(self, values: ColumnValues, begin: int, out: Codes, new: list[Label]) -> None:
+        """Refuse new labels that are no levels, and labels that were not seen in training where that is an error."""
+        if new and isinstance(self.column.family, Ordinal):
+            self._check_levels(self.column.family, new)
         if self.refuse and (out == self.unseen).any():
             self._refuse(values, begin, int(np.argmax(out == self.unseen)))
-        return new
 
     def _check_levels(self, family: Ordinal, new: list[Label]) -> None:
         """Refuse labels that are no levels; the compiled dictionary forgets them, too."""
@@ -89,19 +113,16 @@ class Coder:
             code = len(self.places) + len(new) - 1
         return code
 
-    def _fill(self, texts: pa.Array, out: Codes) -> list[Label]:
+    def learn(self) -> None:
+        """Take labels that the dict got since into the compiled dictionary; then several threads may look them up."""
+        if self._known == len(self.places):
+            return
+        if self._known > len(self.places):  # of texts that were encoded, some were not taken in: an error came between
+            self._learn_none()
         rest = islice(self.places.items(), self._known, None)
         since = {label: code for label, code in rest if isinstance(label, str) and is_arrow_text(label)}
         self._texts.add(list(since), list(since.values()))
         self._known = self._texts.next = len(self.places)
-        unseen = _kernels.NEW_CODE if self.unseen is None else self.unseen
-        seen = encode_texts(self._texts, texts, self.missing, unseen, out)
-        new = [texts[row].as_py() for row in seen]
-        self._known += len(new)
-        if self.none and self.unseen is None and np.count_nonzero(out == self.missing) > texts.null_count:
-            there = plain_texts(texts).drop_null()
-            self.found += tally(there, is_one_of(there, self.none))
-        return new
 
     def _refuse(self, values: ColumnValues, begin: int, row: int) -> None:
         label = values.labels(begin + row, begin + row + 1).labels
@@ -137,10 +158,10 @@ def unseen_error(column: str, label: Label, row: int | None = None) -> InvalidIn
     )
 
 
-def encode_texts(codes: _kernels.TextCodes, texts: pa.Array, missing: int, unseen: int, out: Codes) -> list[int]:
-    """Fill in the codes of an Arrow array of texts from its buffers."""
+def text_task(codes: _kernels.TextCodes, texts: pa.Array, missing: int, unseen: int, out: Codes) -> _kernels.TextTask:
+    """Return an Arrow array of texts as the kernels encode it, from its buffers."""
     found = arrow_buffers_of(texts)
     if found.views is not None:
-        return list(codes.encode_views(*found.views, found.bits, found.skipped, missing, unseen, out))
+        return _kernels.viewed_texts(codes, *found.views, found.bits, found.skipped, missing, unseen, out)
     assert found.plain is not None
-    return list(codes.encode(*found.plain, found.bits, found.skipped, missing, unseen, out))
+    return _kernels.plain_texts(codes, *found.plain, found.bits, found.skipped, missing, unseen, out)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from .._threads import WORTHWHILE, in_threads
 from .._types import AnyArray, CellLike, ColumnLike, Label, Matrix, Objects, Places, TableLike
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
@@ -113,7 +114,10 @@ class Frame:
         if matrix is not None and matrix.shape[1] == len(self.columns):  # its columns lie there
             columns = {n: v.on(matrix[:, j]) for j, (n, v) in enumerate(self.columns.items())}
         else:
-            columns = {n: v.take(at) if isinstance(v, ColumnValues) else v[at] for n, v in self.columns.items()}
+            several = None if len(at) * len(self.columns) >= WORTHWHILE else 1
+            values = self.columns.values()
+            taken = in_threads(lambda v: v.take(at) if isinstance(v, ColumnValues) else v[at], values, several)
+            columns = dict(zip(self.columns, taken, strict=True))
         return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
 
     def text_bytes(self, name: str) -> float:

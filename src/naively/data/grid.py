@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,16 @@ from ..stats.accumulators import offsets_of
 # than 2**32 steps of 2**-24, and 2**53 is reached by no sum of less than 2**21 rows; of numbers that spread as those of
 # the sample, by none of less than 2**29.
 LEVEL_STEPS = 1 << 12
+
+
+class LabelPlaces(NamedTuple):
+    """The code on the grid of each code of each column, -1 for none; and where each column begins."""
+
+    codes: Codes
+    offsets: npt.NDArray[np.int64]
+
+
+NO_PLACES = LabelPlaces(np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -133,34 +144,36 @@ class Grid:
         return np.concatenate([*cuts, np.zeros(0)]), offsets_of(np.array([len(c) for c in cuts], dtype=np.int64))
 
     @cached_property
-    def _coarse(self) -> list[Codes]:
-        """The coarse bin of each fine one; the last place is that of a missing value, which -1 finds."""
+    def _coarse(self) -> LabelPlaces:
+        """The coarse bin of each fine one."""
         coarse = (bins.coarse if bins.size else (-1,) * len(bins.coarse) for bins in self.numbers)
-        return [np.array([*to, -1], dtype=np.int32) for to in coarse]
+        return label_places([np.array(to, dtype=np.int32) for to in coarse])
+
+    @cached_property
+    def _same(self) -> LabelPlaces:
+        """Labels that come as codes of the grid."""
+        return label_places([np.arange(values.size, dtype=np.int32) for values in self.labels])
 
     @cached_property
     def _scale(self) -> Floats:
         """The bounds, the center, and how many steps a unit is, of each number."""
-        return np.array([(b.low, b.high, b.center, b.scale * LEVEL_STEPS) for b in self.numbers]).reshape(-1, 4).T
+        scale = np.array([(b.low, b.high, b.center, b.scale * LEVEL_STEPS) for b in self.numbers]).reshape(-1, 4).T
+        return np.ascontiguousarray(scale, dtype=np.float64)
 
-    def encode(self, numbers: Floats, labels: Codes, threads: int = 1) -> Cells:
-        """Return rows as they are counted together, given their numbers and the codes of their labels."""
-        if not self.numbers:  # a single text is answered in less time than empty arrays take to be clipped
-            return Cells(np.empty((len(labels), 0), dtype=np.int32), labels, np.empty((len(labels), 0)))
-        fine = np.empty(numbers.shape, dtype=np.int32)
-        _kernels.bin_numbers(numbers, *self._cuts, fine, threads)
-        codes = np.empty((len(labels), len(self.names)), dtype=np.int32, order="F")
-        for at, to in enumerate(self._coarse):
-            np.take(to, fine[:, at], out=codes[:, at], mode="wrap")
-        codes[:, len(self.numbers) :] = labels
-        low, high, center, scale = self._scale
-        level = np.clip(numbers, low, high)
-        level -= center
-        level *= scale
-        np.rint(level, out=level)
-        level *= 1 / LEVEL_STEPS
-        np.copyto(level, 0.0, where=np.isnan(level))
-        return Cells(fine, codes, np.ascontiguousarray(level, dtype=np.float64))
+    def encode(self, numbers: Floats, labels: Codes, threads: int = 1, places: LabelPlaces | None = None) -> Cells:
+        """Return rows as they are counted together, given their numbers and the codes of their labels.
+
+        Codes of labels are those of the grid, unless `places` has the code on the grid of each.
+        """
+        rows, wide = len(labels), len(self.numbers)
+        if not wide and not labels.shape[1]:  # a single text is answered in less time than empty arrays take
+            return Cells(np.empty((rows, 0), dtype=np.int32), labels, np.empty((rows, 0)))
+        fine, level = np.empty((rows, wide), dtype=np.int32), np.empty((rows, wide))
+        codes = np.empty((wide + labels.shape[1], rows), dtype=np.int32)
+        found = (self._same if labels.shape[1] else NO_PLACES) if places is None else places
+        given = (*self._cuts, *self._coarse, self._scale, 1 / LEVEL_STEPS, *found)
+        _kernels.lay_out(numbers, labels, *given, fine, codes, level, threads)
+        return Cells(fine, codes.T, level)
 
     def to_json(self) -> JsonObject:
         """Return the grid as plain data."""
@@ -184,6 +197,12 @@ class Grid:
         return cls(
             tuple(numbers), tuple(LabelValues(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"])
         )
+
+
+def label_places(places: Sequence[Codes]) -> LabelPlaces:
+    """Return tables of codes, one after the other, and where each begins."""
+    offsets = offsets_of(np.array([len(part) for part in places], dtype=np.int64))
+    return LabelPlaces(np.concatenate([*places, np.zeros(0, dtype=np.int32)]), offsets)
 
 
 def column_places(names: Sequence[str], among: Sequence[str]) -> Places:

@@ -22,6 +22,8 @@ IN_TIME = Message(
     "; write them as texts such as '2024' or 'week 7'", PythonOnly(", or as dates: y.astype(str) or y.dt.date")
 )
 ONE = np.zeros(1, dtype=np.int32)
+# From so many labels on, Arrow finds the different ones sooner than Python does.
+MANY_LABELS = 1_000
 
 
 class Target(NamedTuple):
@@ -142,8 +144,8 @@ def type_for(labels: list[Label], dtype: DType) -> DType:
 
 def labels_of_objects(y: AnyArray) -> Target:
     """Return labels that are Python objects: texts, numbers, members of an enumeration, but all of one type."""
-    if (found := labels_of_strings(y)) is not None:
-        return found
+    if (texts := labels_of_texts(y)) is not None:
+        return texts
     places: dict[Label, int] = {}
     try:
         codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
@@ -158,14 +160,16 @@ def labels_of_objects(y: AnyArray) -> Target:
     return Target(labels, codes, type_for(labels, y.dtype))
 
 
-def labels_of_strings(y: AnyArray) -> Target | None:
-    """Return labels that are all strings, none of them missing; None if they are not. The short way for many rows."""
-    rows = y.tolist()
-    if set(map(type, rows)) != {str}:
+def labels_of_texts(y: AnyArray) -> Target | None:
+    """Return labels that are many texts, some of which may be missing; None if there are others, or few of them."""
+    if len(y) < MANY_LABELS or not set(map(type, y)) <= {str, type(None)}:
         return None
-    labels = list(dict.fromkeys(rows))
-    places = {label: at for at, label in enumerate(labels)}
-    codes = np.fromiter(map(places.__getitem__, rows), np.int32, len(rows))
+    try:
+        coded = pa.array(y, pa.large_string()).dictionary_encode()
+    except UnicodeEncodeError:  # halves of surrogate pairs, which Arrow cannot hold
+        return None
+    labels: list[Label] = coded.dictionary.to_pylist()
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return Target(labels, codes, type_for(labels, y.dtype))
 
 

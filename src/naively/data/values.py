@@ -27,8 +27,23 @@ from .pandas_types import arrow_labels, in_seconds, known_objects, refuse_object
 
 # Texts are worth a code if each is seen in so many rows.
 SEVERAL = 8
+# Of no more rows the objects of a column are read once and held. A limit of memory.
+FEW_ROWS = 1 << 16
 # An array of Arrow's shorter texts holds no more bytes than this.
 LONGEST = 1 << 31
+
+
+# Types of numbers that the kernels read where they lie; whole numbers and times of other types are converted first.
+READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
+ARROW_NUMBERS = {pa.float64(): np.float64, pa.float32(): np.float32, pa.int64(): np.int64, pa.int32(): np.int32}
+
+
+class NumberBuffers(NamedTuple):
+    """Numbers of some rows, and bits of those that are there, from some bit on; None: all of them."""
+
+    data: AnyArray
+    bits: npt.NDArray[np.uint8] | None
+    skipped: int
 
 
 class ColumnLabels(NamedTuple):
@@ -57,6 +72,7 @@ class ColumnValues:
         self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
         self.none: Counter[str] = Counter()  # texts that were read as missing, and how often
+        self._read: pa.Array | None = None  # objects as Arrow: a fit reads them several times
 
     @property
     def categorical(self) -> bool:
@@ -91,7 +107,7 @@ class ColumnValues:
     def on(self, data: ColumnLike) -> ColumnValues:
         """Return other values of the same column; the type stays, even where all of them are missing."""
         other = ColumnValues.__new__(ColumnValues)
-        other.__dict__.update(vars(self) | {"data": data})
+        other.__dict__.update(vars(self) | {"data": data, "_read": None})
         return other
 
     def coded(self) -> ColumnValues:
@@ -184,11 +200,28 @@ class ColumnValues:
             array = array.cast(pa.float64(), safe=False)
         return numpy_values(array.fill_null(np.nan) if array.null_count else array, np.float64)
 
+    def number_buffers(self, begin: int, end: int) -> NumberBuffers:
+        """Return some rows as numbers where they lie, if the kernels can read them there; else a copy of them."""
+        data = self.data
+        if isinstance(data, np.ndarray):
+            plain = data.dtype in READABLE and data.dtype.isnative and data.flags.aligned
+            return NumberBuffers(data[begin:end] if plain else self.numbers(begin, end), None, 0)
+        array = self.arrow(begin, end)
+        kind = ARROW_NUMBERS.get(array.type)
+        if kind is None or not len(array):
+            return NumberBuffers(self.numbers(begin, end), None, 0)
+        bits = None if not array.null_count else np.frombuffer(array.buffers()[0], np.uint8)
+        return NumberBuffers(numpy_values(array, kind), bits, array.offset)
+
     def arrow(self, begin: int = 0, end: int | None = None) -> pa.Array:
         """Return the values, or those of some rows, as one Arrow array."""
         end = len(self) if end is None else end
         if isinstance(self.data, np.ndarray):
-            return arrow_values_of(self.name, self.data[begin:end])
+            if self.data.dtype.kind != "O" or len(self) > FEW_ROWS:
+                return arrow_values_of(self.name, self.data[begin:end])
+            if self._read is None:
+                self._read = arrow_values_of(self.name, self.data)
+            return self._read.slice(begin, end - begin)
         array = self.data.slice(begin, end - begin)
         if not isinstance(array, (pa.Array, pa.ChunkedArray)):  # Polars: its texts lie as views, which need no copy
             array = array.to_arrow(compat_level=self.views) if self.type == "text" else array.to_arrow()

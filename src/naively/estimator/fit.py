@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .._threads import WORTHWHILE, shared_threads
 from .._types import Label
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
@@ -50,8 +51,15 @@ def fit_rows(
 
     What is kept of the rows may be given, if they were kept before.
     """
-    if isinstance(rows, FileRows):
-        return _fit_file(parameters, rows, to_come, normalize_weight)
+    worthwhile = isinstance(rows, FileRows) or rows.cells >= WORTHWHILE
+    with shared_threads(parameters.threads if worthwhile else 1):
+        if isinstance(rows, FileRows):
+            return _fit_file(parameters, rows, to_come, normalize_weight)
+        return _fit_table(parameters, rows, to_come, kept)
+
+
+def _fit_table(parameters: Parameters, rows: Rows, to_come: Sequence[Label], kept: KeptRows | None) -> FittedState:
+    """Return the state of the rows of a table."""
     declared, given = checked_classes(parameters.classes, rows), rows
     if kept is None:  # weights of kept rows may have faded, which nobody has to change
         check_scale(rows.weights)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._types import Codes, ColumnLike, Floats, TableLike
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
@@ -68,6 +69,7 @@ class Tuner:
 
     # -- what is to be chosen -------------------------------------------------------------------------------------
 
+    @one_blas_thread()
     def fit(
         self,
         rows: Rows,
@@ -92,6 +94,7 @@ class Tuner:
                 self._calibrate_textbook(rows)
         return self.state
 
+    @one_blas_thread()
     def calibrate(self, rows: Rows) -> FittedState:
         """Return the state tuned anew on all rows that were counted."""
         if not self.fits_weights(rows):
@@ -101,6 +104,7 @@ class Tuner:
         self._calibrate_textbook(rows)
         return self.state
 
+    @one_blas_thread()
     def calibrate_held_out(self, rows: Rows) -> FittedState:
         """Return the state with a temperature for rows that were never counted; the smoothing stays."""
         before, parameters = self.state.tuning, self.parameters

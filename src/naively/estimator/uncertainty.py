@@ -196,7 +196,7 @@ def held_out_scores(fitted: FittedClassifier, rows: Rows, *, held_out: bool = Fa
         heavy = replace(heavy, weights=left_out_weights(heavy.weights, are_copies(heavy.weights, truth)))
     prior, threads = prior_without_row(parameters, fitted.all_counts), parameters.threads
     joint = model.scorer.temper(leave_one_out_log_joint(model, counts, heavy, truth, prior, threads))
-    without = log_posterior(joint, np.zeros(joint.shape[1]), threads)
+    without = log_posterior(joint, np.zeros(joint.shape[1]), threads, model.scorer.floor)
     return _table_of(without, _log_probabilities(fitted, rows), truth.astype(np.intp), counts.classes, rows)
 
 

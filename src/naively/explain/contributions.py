@@ -42,7 +42,7 @@ def explained(
     others = opponents(prior + scores.sum(axis=1), prior, answer, labels, against)
     tempering = (model.scorer.scale, model.scorer.bias)
     names = (*model.schema.names, *(pairs or ()))
-    return Evidence(names, labels, prior, scores, answer, others, behind, *tempering, joint)
+    return Evidence(names, labels, prior, scores, answer, others, behind, *tempering, joint, model.scorer.floor)
 
 
 def opponents(joint: Floats, prior: Floats, answer: Longs, labels: tuple[Label, ...], against: Label) -> Longs:

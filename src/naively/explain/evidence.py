@@ -77,9 +77,10 @@ class Behind(NamedTuple):
 class Evidence:
     """The contribution of each column to the score of each class, for some rows.
 
-    Summed over the columns, with the prior, contributions are the log joint whose softmax is `predict_proba`. A bar of
-    the picture is the lead of the most probable class, `answer`, over the one it is compared with, `against`. Costs
-    change what is decided, not what is probable: they have no part in it.
+    Summed over the columns, with the prior, contributions are the log joint whose softmax is `predict_proba`, up to
+    the `floor` under probabilities of the default model. A bar of the picture is the lead of the most probable class,
+    `answer`, over the one it is compared with, `against`. Costs change what is decided, not what is probable: they have
+    no part in it.
 
     Parameters
     ----------
@@ -105,6 +106,9 @@ class Evidence:
         The part of `scores` that comes from joint terms: a linear score of all columns, pairs, or offsets fitted for
         all columns at once. The rest comes from the column's own values, and the counts that are shown stand behind
         that alone. None in textbook naive Bayes, which has no such terms.
+    floor : ndarray of shape (n_classes,), optional
+        The least probability of each class: probabilities are (1 - floor.sum()) · softmax + floor. None in textbook
+        naive Bayes.
 
     Examples
     --------
@@ -132,6 +136,7 @@ class Evidence:
     scale: float = 1.0
     bias: Floats | None = None
     joint: Floats | None = None
+    floor: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -144,7 +149,7 @@ class Evidence:
     @cached_property
     def probabilities(self) -> Floats:
         """The probabilities, P(class | row), as [row, class]; the prior, if every class is ruled out."""
-        return posterior(self.log_joint, np.asarray(self.prior - logsumexp(self.prior)))
+        return posterior(self.log_joint, np.asarray(self.prior - logsumexp(self.prior)), floor=self.floor)
 
     @cached_property
     def ruled_out(self) -> Mask:

@@ -50,7 +50,7 @@ def leave_one_out_posterior(
 ) -> Floats:
     """Return P(class | row) of each row as if it had never been counted."""
     joint = model.scorer.temper(leave_one_out_log_joint(model, counts, rows, y, prior, threads))
-    return posterior(joint, np.zeros(joint.shape[1]), threads)
+    return posterior(joint, np.zeros(joint.shape[1]), threads, model.scorer.floor)
 
 
 def leave_one_out_log_joint(

@@ -26,7 +26,8 @@ class AdditiveModel(Generic[TermT_co]):
     """The log prior of each class and the terms of the score, by the matrix that each reads.
 
     A row that rules out every class gets the fallback, which is the prior unless another is given. Every answer is made
-    of bias + scale · log joint; a scale below 1 softens the probabilities.
+    of bias + scale · log joint; a scale below 1 softens the probabilities. Floors ε · P(class) make them
+    (1 - ε) · softmax + ε · P(class): a model of few rows is never surer than these rows can make it.
     """
 
     classes: Axis
@@ -35,6 +36,7 @@ class AdditiveModel(Generic[TermT_co]):
     fallback: Floats | None = None
     scale: float = 1.0
     bias: Floats | None = None
+    floor: Floats | None = None
 
     def log_joint(
         self, columns: Mapping[str, Matrix], threads: int = 1, *, missing: bool = True, dtype: npt.DTypeLike = float
@@ -98,6 +100,8 @@ class AdditiveModel(Generic[TermT_co]):
             term.add_to(scorer, columns[name], missing)
         if self.tempered:
             scorer.temper(self.scale, self.bias)
+        if self.floor is not None:
+            scorer.floor(self.floor)
         return scorer
 
     def _answers(self, columns: Mapping[str, Matrix], dtype: npt.DTypeLike) -> Floats:
@@ -125,25 +129,27 @@ def number_of_rows(columns: Mapping[str, Matrix]) -> int:
     return int(next(iter(columns.values())).shape[0])
 
 
-def posterior(log_joint: Floats, fallback: Floats, threads: int = 1) -> Floats:
+def posterior(log_joint: Floats, fallback: Floats, threads: int = 1, floor: Floats | None = None) -> Floats:
     """Return P(class | row) from the log joint; a row that rules out every class gets the fallback (logarithms)."""
-    scorer, out = _scorer_of(log_joint), np.empty(log_joint.shape)
+    scorer, out = _scorer_of(log_joint, floor), np.empty(log_joint.shape)
     check_scored(scorer.posterior(fallback, out, threads))
     return out
 
 
-def log_posterior(log_joint: Floats, fallback: Floats, threads: int = 1) -> Floats:
+def log_posterior(log_joint: Floats, fallback: Floats, threads: int = 1, floor: Floats | None = None) -> Floats:
     """Return log P(class | row) from the log joint."""
-    scorer, out = _scorer_of(log_joint), np.empty(log_joint.shape)
+    scorer, out = _scorer_of(log_joint, floor), np.empty(log_joint.shape)
     check_scored(scorer.log_posterior(fallback, out, threads))
     return out
 
 
-def _scorer_of(log_joint: Floats) -> Scorer:
+def _scorer_of(log_joint: Floats, floor: Floats | None) -> Scorer:
     """Return a scorer of these log joints."""
     scorer, split = Scorer(np.zeros(log_joint.shape[1])), Split.of(np.ascontiguousarray(log_joint))
     scorer.given(split.finite)
     scorer.given(split.ruled_out, against=True)
+    if floor is not None:
+        scorer.floor(floor)
     return scorer
 
 

@@ -28,6 +28,7 @@ from ..stats import Axis, Counts, Moments, Table, WordTable
 from ..stats.arithmetic import subtract
 from ..stats.table import axis_and_order
 from ..text import TextReader, TextRows
+from .block_answers import ROWS_OF_THREAD, answers_in_threads
 from .column_parts import INSIDE, LABELS, ColumnPart, LabelPart, NumberPart, VectorPart
 from .estimate import label_likelihood, likelihood, number_likelihoods
 from .protocols import Contributions, CountedRows
@@ -200,7 +201,7 @@ class TableModel:
         """Return some rows of a frame, a matrix for each part of the model."""
         out: Matrices = {}
         for key, (_, columns) in self.numbers.items():
-            out[key] = arrays.kernel_matrix(block_numbers(frame, columns, begin, end))
+            out[key] = arrays.kernel_matrix(block_numbers(frame, columns, begin, end, threads))
         if self.labels or self.missing_flags:
             codes, _ = block_codes(frame, [label.coder for label in self.labels], begin, end, threads)
             missing = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.missing_flags]
@@ -232,8 +233,15 @@ class TableModel:
 
     # -- answers ------------------------------------------------------------------------------------------------
 
+    @property
+    def wide(self) -> bool:
+        """Whether there are columns of texts or vectors, which the kernels read in several threads themselves."""
+        return bool(self.schema.of_kind("vectors"))
+
     def answer(self, ask: Callable[..., AnyArray], source: TableLike, threads: int, **how: object) -> AnyArray:
         """Return the answers about all rows; `ask` is a method of `AdditiveModel`."""
+        if isinstance(source, Frame) and threads > 1 and source.rows > ROWS_OF_THREAD and not self.wide:
+            return answers_in_threads(self, lambda columns: ask(self.scorer, columns, 1, **how), source, threads)
         parts = self.each_block(lambda _, columns: ask(self.scorer, columns, threads, **how), source, threads)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -249,11 +257,12 @@ class TableModel:
     def each_block(self, ask: Ask[T], source: TableLike, threads: int) -> list[T]:
         """Return what a function returns for each block of rows; it gets which rows they are, and their matrices."""
         if not isinstance(source, Frame):
-            return [self._ask(ask, slice(0, len(source)), self.read_rows(source))]
+            return [self.ask_block(ask, slice(0, len(source)), self.read_rows(source))]
         blocks = [slice(begin, min(begin + ROWS, source.rows)) for begin in range(0, max(source.rows, 1), ROWS)]
-        return [self._ask(ask, rows, self.read(source, rows.start, rows.stop, threads)) for rows in blocks]
+        return [self.ask_block(ask, rows, self.read(source, rows.start, rows.stop, threads)) for rows in blocks]
 
-    def _ask(self, ask: Ask[T], rows: slice, columns: Matrices) -> T:
+    def ask_block(self, ask: Ask[T], rows: slice, columns: Matrices) -> T:
+        """Return what a function returns for a block of rows that was read; its errors name the row and the column."""
         if not columns:  # no column is used: the prior is all there is
             columns = {LABELS: np.empty((rows.stop - rows.start, 0), dtype=np.int32)}
         try:

@@ -18,11 +18,18 @@ from .soft_rows import SoftRows
 
 # Up to so many numbers double precision is kept; beyond, single precision serves as well and takes half the time.
 EXACT = 1 << 22
+# Rows whose products are computed at once: few enough that they stay in the cache.
+BLOCK_ROWS = 1 << 11
 
 
 def precision_of(size: int) -> npt.DTypeLike:
     """Return the precision of an array of so many numbers."""
     return np.float64 if size <= EXACT else np.float32
+
+
+def row_blocks(rows: int) -> list[slice]:
+    """Return the blocks in which rows are computed: whatever the threads, products have the same bits."""
+    return [slice(begin, min(begin + BLOCK_ROWS, rows)) for begin in range(0, max(rows, 1), BLOCK_ROWS)]
 
 
 class HeldOutRows(NamedTuple):
@@ -35,9 +42,10 @@ class HeldOutRows(NamedTuple):
     weights: Floats
     soft: SoftRows | None = None
 
-    def some(self, rows: Places) -> HeldOutRows:
+    def some(self, rows: Places | slice) -> HeldOutRows:
         """Return some of the rows."""
-        soft = None if self.soft is None else self.soft.some(rows, len(self.y))
+        places = np.arange(len(self.y))[rows] if isinstance(rows, slice) else rows
+        soft = None if self.soft is None else self.soft.some(places, len(self.y))
         return HeldOutRows(self.y[rows], self.weights[rows], soft)
 
     def mixed(self, known: Mask | None = None) -> MixedRows | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
+from ..._threads import in_threads
 from ..._types import Floats, Label, Longs, Mask
 from ...data.grid import Grid, LabelValues, NumberBins
 from ...stats.quantiles import cuts_after, point_between, quantile_groups, value_weights
@@ -43,14 +45,13 @@ def grid_of_columns(
     recipe: Recipe,
 ) -> tuple[Grid, str | None]:
     """Return the grid for numbers that come with weights of their own for each column."""
-    fine = [fine_bins(column, weights, recipe) for column, weights in numbers]
+    measured = in_threads(lambda column: measured_column(*column, recipe), numbers)
     most = most_features(classes, recipe)
     wanted = coarse_bins(rows, recipe)
     for bins, values in recipe.pair_resolutions:
         bins = min(bins, wanted)
         kept = [LabelValues(name, most_frequent(known, met, values)) for name, known, met in labels]
-        columns = zip(names, fine, numbers, strict=True)
-        binned = [bins_of_column(name, cuts, *column, bins, recipe) for name, cuts, column in columns]
+        binned = [merged_bins(name, column, bins, recipe) for name, column in zip(names, measured, strict=True)]
         grid = Grid(tuple(binned), tuple(kept))
         if grid.features <= most or (bins, values) == recipe.pair_resolutions[-1]:
             break
@@ -91,7 +92,11 @@ def most_frequent(labels: Sequence[Label], met: Floats, most: int) -> tuple[Labe
 
 def fine_bins(column: Floats, weights: Floats, recipe: Recipe) -> Floats:
     """Return the cuts of a column of numbers."""
-    values, met = value_weights(column, weights)
+    return cuts_between(*value_weights(column, weights), recipe)
+
+
+def cuts_between(values: Floats, met: Floats, recipe: Recipe) -> Floats:
+    """Return the same, given the different numbers in their order and what the rows of each weigh."""
     if len(values) < 2:
         return np.zeros(0)
     groups = quantile_groups(met, int(np.clip(met.sum() / recipe.rows_per_bin, recipe.fewest_bins, recipe.most_bins)))
@@ -109,22 +114,47 @@ def tail_cuts(met: Floats, outermost: Mask, recipe: Recipe) -> set[int]:
     return {at for at in found if at < len(inner) - 1}
 
 
-def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int, recipe: Recipe) -> NumberBins:
-    """Return the bins of a column: fine ones, and how they are merged to so many coarse ones."""
+class MeasuredColumn(NamedTuple):
+    """What the bins of a column are made from: cuts, the weights of fine bins, their middles, and its scale."""
+
+    cuts: Floats
+    fine: Floats
+    middles: Floats
+    low: float
+    high: float
+    center: float
+    scale: float
+
+
+def measured_column(column: Floats, weights: Floats, recipe: Recipe, cuts: Floats | None = None) -> MeasuredColumn:
+    """Return how the numbers of a column lie, given what their rows weigh; its cuts may be given."""
     there = ~np.isnan(column) & (weights > 0)
     x, w = column[there], weights[there]
-    fine = np.asarray(np.bincount(np.searchsorted(cuts, x), w, len(cuts) + 1), dtype=np.float64)
-    coarse = quantile_groups(fine, bins) if bins and len(cuts) else np.zeros(len(fine), dtype=np.int64)
     values, met = value_weights(x, w)  # sums over these do not depend on the order of the rows
+    cuts = cuts_between(values, met, recipe) if cuts is None else cuts
+    fine = np.asarray(np.bincount(np.searchsorted(cuts, x), w, len(cuts) + 1), dtype=np.float64)
     low, high = clipping_range(values, met, recipe.clipped)
     held = np.clip(values, low, high)
     centre = float(met @ held / met.sum()) if len(values) else 0.0
     spread = float(np.sqrt(met @ (held - centre) ** 2 / met.sum())) if len(values) else 0.0
     scale = 1 / spread if spread > 1e-12 * max(abs(low), abs(high)) else 0.0
-    wider, rough = quantile_groups(fine, recipe.wide_bins), rough_bins(coarse, fine, recipe)
-    laid = tuple(cuts.tolist()), tuple(coarse.tolist()), tuple(wider.tolist()), tuple(rough.tolist())
     middles = (bin_medians(x, w, fine) / 2 - centre / 2) * 2 * scale
-    return NumberBins(name, *laid, tuple(middles.tolist()), low, high, centre, scale)
+    return MeasuredColumn(cuts, fine, middles, low, high, centre, scale)
+
+
+def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int, recipe: Recipe) -> NumberBins:
+    """Return the bins of a column: fine ones, and how they are merged to so many coarse ones."""
+    return merged_bins(name, measured_column(column, weights, recipe, cuts), bins, recipe)
+
+
+def merged_bins(name: str, column: MeasuredColumn, bins: int, recipe: Recipe) -> NumberBins:
+    """Return the same of a column that was measured."""
+    fine = column.fine
+    coarse = quantile_groups(fine, bins) if bins and len(column.cuts) else np.zeros(len(fine), dtype=np.int64)
+    wider, rough = quantile_groups(fine, recipe.wide_bins), rough_bins(coarse, fine, recipe)
+    cuts, middles = tuple(column.cuts.tolist()), tuple(column.middles.tolist())
+    laid = tuple(coarse.tolist()), tuple(wider.tolist()), tuple(rough.tolist())
+    return NumberBins(name, cuts, *laid, middles, column.low, column.high, column.center, column.scale)
 
 
 def rough_bins(coarse: Longs, fine: Floats, recipe: Recipe) -> Longs:

@@ -29,14 +29,16 @@ from .binning import grid_of, most_features
 from .joint_fit import JointFit
 from .model import JointModel
 from .moved_counts import KnownRows
+from .offset_fitting import with_offsets
 from .pair_terms import column_pairs
 from .screening import Screening
 from .soft_rows import RowClasses, SoftRows
 from .term_counts import TermCounts
+from .term_gains import TermGains
 from .term_kinds import term_kind
 from .terms import JointSample
-from .weight_fitting import TermGains, effective_weights, fit_weights
-from .word_offset_fitting import fit_word_offsets
+from .weight_fitting import effective_weights, fit_weights
+from .word_offset_fitting import with_word_offsets
 
 # What the terms of the sample may take together, in numbers of 4 bytes; but some rows in any case. Limits of memory.
 MOST_CELLS, FEWEST_SAMPLED = 1 << 25, 250
@@ -217,7 +219,11 @@ def fit_joint(
     sample = model.sample(columns, y, weights, soft)
     if screening is not None:
         sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))
-    return fit_word_offsets(model, columns, sample, fit_weights(model.counts, sample), threads)
+    fit, scores = fit_weights(model.counts, sample)
+    fit = with_offsets(model.counts, fit, scores, sample)
+    if fit.offsets is not None:
+        scores = scores + fit.offsets.without_fold(model.counts.grid, sample.cells)
+    return with_word_offsets(model, columns, sample, fit, scores, threads)
 
 
 def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:

@@ -103,6 +103,15 @@ class WeightedValues:
     def __init__(self, influence: WeightInfluence, classes: int, rows: int) -> None:
         self.influence, self.x = influence, np.zeros((rows, classes, len(influence.free)), dtype=np.float32)
 
+    def add_sum(self, block: Term, values: TermValues) -> None:
+        """Add the sum of the terms of a block [class, row], where it has a weight."""
+        if (at := self.influence.place.get(block)) is not None:
+            self.x[:, :, at] += values.T
+
+    def add_own(self, term: Term, values: TermValues) -> None:
+        """Add a term [class, row] where it has a weight of its own."""
+        self.add_sum(term, values)
+
     def add(self, term: Term, values: TermValues, shared: float = 1.0) -> None:
         """Add a term [class, row] where it has a weight of its own, and where its block has one."""
         at, block = self.influence.place.get(term), term.block

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..._types import Floats, JsonObject
+from .cell_offsets import CellOffsets
 from .influence import WeightInfluence
 from .loss_near import LossNear
 from .summary import described_terms, described_weights
@@ -31,6 +32,7 @@ class JointFit:
     copies: bool = True  # whether row weights count copies of a row, of which one is left out at a time
     near: LossNear | None = None  # the loss of the rows near the weights, to combine fits when the rows are gone
     parts: int = 1  # how many fits these weights were combined of, without the rows
+    offsets: CellOffsets | None = None  # of values and pairs of values, where they gain on held-out rows
     word_offsets: Mapping[str, WordOffsets] = field(default_factory=dict)  # by column of texts, where they pay
 
     def describe(self, owners: Sequence[str]) -> list[str]:
@@ -55,11 +57,12 @@ class JointFit:
             "rows": self.rows, "right": self.accuracy,
             "doubt": None if self.influence is None else self.influence.to_json(), "copies": self.copies,
             "near": None if self.near is None else self.near.to_json(), "parts": self.parts,
+            "offsets": None if self.offsets is None else self.offsets.to_json(),
             "words": {name: found.to_json() for name, found in self.word_offsets.items()},
         }  # fmt: skip
 
     @classmethod
-    def from_json(cls, data: JsonObject, classes: int, offsets: WordOffsetsOf | None = None) -> JointFit:
+    def from_json(cls, data: JsonObject, classes: int, word_offsets: WordOffsetsOf | None = None) -> JointFit:
         """Return what to_json described; offsets of words are stored elsewhere, and made from what it says of them."""
         if any(len(one) != 4 for one in data["weights"]):
             raise KeyError("weights")
@@ -70,5 +73,6 @@ class JointFit:
         influence = None if data.get("doubt") is None else WeightInfluence.from_json(data["doubt"], classes)
         about = (data["loss"], int(data["rows"]), float(data["right"]), influence, bool(data.get("copies", True)))
         near = None if data.get("near") is None else LossNear.from_json(data["near"], classes)
-        words = {name: offsets(name, said) for name, said in data.get("words", {}).items()} if offsets else {}
-        return cls(weights, data["ridges"], bias, *about, near, int(data.get("parts", 1)), words)
+        cells = None if data.get("offsets") is None else CellOffsets.from_json(data["offsets"], classes)
+        words = {name: word_offsets(name, said) for name, said in data.get("words", {}).items()} if word_offsets else {}
+        return cls(weights, data["ridges"], bias, *about, near, int(data.get("parts", 1)), cells, words)

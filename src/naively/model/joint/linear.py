@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from ..._types import Floats, Longs, Places, Singles
+from ..._threads import in_threads
+from ..._types import Floats, Longs, Places
 from ...data.grid import Grid
 from ...stats.pairs import JointCounts
 from ..recipe import Recipe
-from .associations import HeldOutRows, MixedRows
+from .associations import HeldOutRows, MixedRows, row_blocks
 from .soft_rows import RowClasses
 
 # Rows of several classes that are left out at once. A limit of memory.
@@ -60,13 +61,22 @@ class Centring:
         return np.repeat(np.add.reduceat(x, self.starts - self.starts[0], axis=0), self.sizes, axis=0)
 
 
+class NarrowedScatter(NamedTuple):
+    """What rows are compared with under a ridge: how narrow each axis is, the means, and their products."""
+
+    narrow: Floats
+    means: Floats  # along the axes, narrowed
+    between: Floats  # products of the means with each other
+    constants: Floats  # of columns, [column, class]
+
+
 class RotatedRows(NamedTuple):
     """Rows along the axes of the scatter, and which of their columns are missing, [row, column]."""
 
     rows: Floats
     missing: Floats
 
-    def some(self, rows: Places) -> RotatedRows:
+    def some(self, rows: Places | slice) -> RotatedRows:
         """Return some of the rows."""
         return RotatedRows(self.rows[rows], self.missing[rows])
 
@@ -126,19 +136,31 @@ class LinearScores:
         width, axes = np.linalg.eigh(self._scatter)
         return np.maximum(width, 0.0), axes
 
-    def rotated(self, x: Singles | Floats, missing: Floats) -> RotatedRows:
-        """Return rows of features along the axes of the scatter; the axes are centred, which is as good."""
-        return RotatedRows(x @ self.centring.back(self._axes[1]).astype(x.dtype), missing)
+    @cached_property
+    def directions(self) -> Floats:
+        """The axes of the scatter, by which rows of features are turned; they are centred, which is as good."""
+        return self.centring.back(self._axes[1])
 
     def scores_left_out(self, rows: RotatedRows, out: HeldOutRows, ridge: float) -> Floats:
         """Return the score of each class and row with the row left out, up to what all classes share."""
-        turned, missing = rows
-        narrow, means, y = 1 / (self._axes[0] + ridge), self.means @ self._axes[1], out.y
+        known = self._under(ridge)
+        found = in_threads(lambda at: self._block_left_out(rows.some(at), out.some(at), known), row_blocks(len(out.y)))
+        return np.hstack(found)
+
+    def _under(self, ridge: float) -> NarrowedScatter:
+        """Return the products of means under the narrowed scatter, and the constants of columns."""
+        narrow, means = 1 / (self._axes[0] + ridge), self.means @ self._axes[1]
+        return NarrowedScatter(
+            narrow, means * narrow, (means * narrow) @ means.T, self.by_column(self.coefficients(ridge)[1])
+        )
+
+    def _block_left_out(self, rows: RotatedRows, out: HeldOutRows, known: NarrowedScatter) -> Floats:
+        (turned, missing), y, between = rows, out.y, known.between
         own, enough = self.rows[y], self.rows[y] >= 2
         more = np.where(enough, own / np.maximum(own - out.weights, 1e-9), 1.0)  # how much further the own mean lies
         lost = np.where(enough, out.weights * more, 0.0)  # of the scatter, in the direction of the row
-        # Products under the narrowed scatter: of rows with themselves, with means, and of means with each other.
-        squares, crossed, between = (turned * turned) @ narrow, (means * narrow) @ turned.T, (means * narrow) @ means.T
+        # Products under the narrowed scatter: of rows with themselves, and with means.
+        squares, crossed = (turned * turned) @ known.narrow, known.means @ turned.T
         mine = crossed.reshape(-1)[out.own]
         far = squares - 2 * crossed + np.diag(between)[:, None]
         along = squares - crossed - mine + between[:, y]
@@ -148,7 +170,7 @@ class LinearScores:
         if (mixed := out.mixed()) is not None:
             far[:, mixed.at] = self._far_from_mixed(mixed, squares[mixed.at], crossed[:, mixed.at], between)
         scores = np.asarray(-0.5 * self.rows.sum() * (far - far.min(axis=0)))
-        return scores - self.by_column(self.coefficients(ridge)[1]).T @ missing.T if missing.any() else scores
+        return scores - known.constants.T @ missing.T if missing.any() else scores
 
     def _far_from_mixed(self, mixed: MixedRows, squares: Floats, crossed: Floats, between: Floats) -> Floats:
         """Return the squared distance of rows of several classes from each mean, each row left out of all of them.
@@ -176,12 +198,14 @@ class LinearScores:
 
     def best_ridge(self, rows: RotatedRows, out: HeldOutRows, weights: Floats, prior: Floats) -> float:
         """Return the ridge of least leave-one-out log loss, under the best of several weights of the scores."""
-        losses, classes = [], RowClasses(out.y, out.soft)
-        for ridge in self.recipe.linear_ridges:
-            scores = self.scores_left_out(rows, out, ridge)
+        classes, ridges = RowClasses(out.y, out.soft), self.recipe.linear_ridges
+
+        def least_loss(scores: Floats) -> float:
             tried = (log_loss(prior[:, None] + by * scores, classes, weights) for by in self.recipe.linear_weights)
-            losses.append(min(tried))
-        return self.recipe.linear_ridges[int(np.argmin(losses))]
+            return min(tried)
+
+        scores = [self.scores_left_out(rows, out, ridge) for ridge in ridges]
+        return ridges[int(np.argmin(in_threads(least_loss, scores)))]
 
     def coefficients(self, ridge: float) -> tuple[Floats, Floats]:
         """Return the slope of each feature and its constant, [feature, class]."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
+from ..._threads import in_threads
 from ..._types import Floats, Singles
 from ...data.grid import Cells, Grid
-from .associations import precision_of
+from .associations import precision_of, row_blocks
 from .linear import LinearScores, RotatedRows, sums_by_column
 from .tables import TableBuilder
 from .terms import LeaveOneOut, Term, TermKind, TermValues
@@ -77,13 +79,23 @@ def rotated_rows(held: LeaveOneOut, which: str) -> tuple[LinearScores, RotatedRo
     """Return linear scores, and rows along the axes of their scatter."""
     linear, cells, grid = held.counts.linear(which), held.sample.cells, held.counts.grid
     missing = np.hstack([cells.fine < 0, cells.codes[:, len(grid.numbers) :] < 0]).astype(np.float64)
-    return linear, linear.rotated(features(grid, cells, int(linear.features[0])), missing)
+    first = int(linear.features[0])
+    precision = precision_of(len(cells) * (grid.features - first))
+    axes = linear.directions.astype(precision)
+    turned = np.empty((len(cells), axes.shape[1]), dtype=precision)
+
+    def turn(rows: slice) -> None:
+        np.matmul(features(grid, cells.take(rows), first, precision), axes, out=turned[rows])
+
+    in_threads(turn, row_blocks(len(cells)))
+    return linear, RotatedRows(turned, missing)
 
 
-def features(grid: Grid, cells: Cells, first: int = 0) -> Singles | Floats:
+def features(grid: Grid, cells: Cells, first: int = 0, precision: npt.DTypeLike | None = None) -> Singles | Floats:
     """Return the features of rows from some feature on, [row, feature]."""
     size = grid.features - first
-    out: Singles | Floats = np.zeros((len(cells), size), dtype=precision_of(len(cells) * size))
+    kind = precision_of(len(cells) * size) if precision is None else precision
+    out: Singles | Floats = np.zeros((len(cells), size), dtype=kind)
     out[:, : 1 - min(first, 1)] = 1.0
     for at in range(len(grid.names)):
         if grid.flags(at).start >= first:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ..._types import Codes, Floats, Matrices
 from ...counting.weights import left_out_weights
 from ...data.frame import Frame
-from ...data.grid import Cells
+from ...data.grid import Cells, LabelPlaces, label_places
 from ...data.schema import Schema
 from ...families import Settings
 from ...families.categorical import LogTable
@@ -29,13 +30,13 @@ from .soft_rows import SoftRows
 from .tables import JointTables, TableBuilder
 from .term_counts import TermCounts
 from .term_kinds import kinds_in_tables, kinds_of
-from .terms import JointSample, Term
+from .terms import CELLS, JointSample, Term
 from .weight_fitting import joint_scores_left_out
 from .wide_terms import TextColumn, VectorColumn, WideColumn
 from .word_offsets import WordOffsets, offset_scores
 from .word_terms import WordAssociations, word_associations
 
-CODES, LEVEL, PAIRS, CELLS = (INSIDE + name for name in ("codes", "level", "pairs", "cells"))
+CODES, LEVEL, PAIRS = (INSIDE + name for name in ("codes", "level", "pairs"))
 # Rows that are left out at once: so many, or fewer if their terms take more numbers than that, but some. Memory.
 MOST_LEFT, MOST_LEFT_CELLS, FEWEST_LEFT = 1 << 13, 1 << 25, 64
 
@@ -76,6 +77,8 @@ class JointModel(TableModel):
             usual = recipe.word_pseudo_count
             self.pseudo_texts = {name: fit.ridges.get(f"words of {name}", usual) for name in known}
             self.tables = self._tables(fit)
+            if self.tables.quadratic is not None:
+                self.joint_terms = "linear and quadratic terms of all columns"
             self.scorer = self._scorer_of(fit, prior_shift, scale)
 
     def pseudo_texts_of(self, name: str) -> float:
@@ -136,7 +139,7 @@ class JointModel(TableModel):
         return other_columns(self, self._all_counts, set(self.counts.grid.names), *self._how)
 
     def _tables(self, fit: JointFit) -> JointTables:
-        builder = TableBuilder(self.counts, self._places, fit.weights, fit.ridges)
+        builder = TableBuilder(self.counts, self._places, fit.weights, fit.ridges, fit.offsets)
         for kind in kinds_in_tables(self.recipe):
             kind.add_tables(builder)
         return builder.tables(fit.bias)
@@ -147,7 +150,13 @@ class JointModel(TableModel):
         for kind in kinds_of(self.recipe):
             terms |= kind.score_terms(self, fit.weights)
         prior = tables.bias if prior_shift is None else tables.bias + prior_shift
-        return AdditiveModel(self.classes, prior, terms, scale=scale)
+        return AdditiveModel(self.classes, prior, terms, scale=scale, floor=self._floor())
+
+    def _floor(self) -> Floats:
+        """Return the least probability of each class: a share of its prior that falls with the rows."""
+        share = self.recipe.floor_rows / (float(self._all_counts.rows.sum()) + 1.0)
+        prior = self.textbook.log_prior
+        return np.asarray(share * np.exp(prior - logsumexp(prior)))
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
@@ -169,13 +178,13 @@ class JointModel(TableModel):
     def cells(self, columns: Matrices, rows: int, threads: int) -> tuple[Cells, Codes]:
         """Return rows as they lie on the grid, and the places of their labels."""
         labels = self._labels_of(columns, rows)
-        on_grid = np.empty((rows, len(self._used[0])), dtype=np.int32, order="F")
-        for at, place in enumerate(self._places[: len(self._used[0])]):
-            # A missing label is -1 and one never seen comes last: both find a place that contributes nothing.
-            np.take(
-                np.append(place, np.array([-1, -1], dtype=np.int32)), labels[:, at], out=on_grid[:, at], mode="wrap"
-            )
-        return self.counts.grid.encode(self._numbers_of(columns, rows), on_grid, threads), labels
+        on_grid = labels[:, : len(self._used[0])]
+        return self.counts.grid.encode(self._numbers_of(columns, rows), on_grid, threads, self._laid_places), labels
+
+    @cached_property
+    def _laid_places(self) -> LabelPlaces:
+        """The same, one after the other; a missing label and one never seen have no place."""
+        return label_places(self._places[: len(self._used[0])])
 
     def _labels_of(self, columns: Matrices, rows: int) -> Codes:
         """Return the codes of the labels on the grid, and after them whether numbers are missing."""
@@ -253,25 +262,32 @@ class JointModel(TableModel):
         for kind in kinds_of(self.recipe):
             for name, scores in kind.contributions(self, columns, threads):
                 out[:, place[name]] += scores
-        for name, (i, j), table in zip(self.pairs, tables.pairs.pairs, tables.pairs.tables, strict=True):
-            a, b = columns[PAIRS][:, i], columns[PAIRS][:, j]
+                if kind.joint:
+                    joint[:, place[name]] += scores
+        for (i, j), table in zip(tables.pairs.pairs, tables.pairs.tables, strict=True):
+            a, b, at = columns[PAIRS][:, i], columns[PAIRS][:, j], place[self.pair_names[i, j]]
             known = np.flatnonzero((a >= 0) & (b >= 0))
-            out[known, place[name]] = joint[known, place[name]] = table[a[known], b[known]]
+            out[known, at] += table[a[known], b[known]]
+            joint[known, at] += table[a[known], b[known]]
         return Contributions(out, joint)
 
-    @property
+    @cached_property
     def pairs(self) -> Mapping[str, tuple[str, str]]:
         """The pairs of columns with a contribution beyond both, by the name under which they are shown."""
-        return self._named_pairs
+        names = self.counts.grid.names
+        return {shown: (names[i], names[j]) for (i, j), shown in self.pair_names.items()}
 
     @cached_property
-    def _named_pairs(self) -> dict[str, tuple[str, str]]:
-        names, found = self.counts.grid.names, dict[str, tuple[str, str]]()
-        for i, j in self.tables.pairs.pairs:
+    def pair_names(self) -> dict[tuple[int, int], str]:
+        """The names of these pairs by the places of their columns on the grid."""
+        names, found, quadratic = self.counts.grid.names, dict[tuple[int, int], str](), self.tables.quadratic
+        used = set(self.schema.names)
+        for i, j in dict.fromkeys([*self.tables.pairs.pairs, *(quadratic.pairs if quadratic is not None else ())]):
             shown = f"{names[i]} × {names[j]}"
-            while shown in self.schema.names or shown in found:  # a column, or another pair, may be named so
+            while shown in used:  # a column, or another pair, may be named so
                 shown += " (pair)"
-            found[shown] = names[i], names[j]
+            used.add(shown)
+            found[i, j] = shown
         return found
 
     @cached_property

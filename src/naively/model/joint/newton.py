@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
+from ..._threads import in_threads
 from ..._types import Codes, Floats, Singles
 from ..recipe import Recipe
-from .associations import precision_of
+from .associations import precision_of, row_blocks
 from .soft_rows import RowClasses, SoftRows
 
-# Products of a few lines that are added up at once. Limits of the cache.
-PRODUCTS, FEW = 1 << 17, 32
+# Multiplications from which on it pays to share them among threads.
+SHARED_PRODUCTS = 1 << 22
+
+
+Found = TypeVar("Found")
 
 
 class WeightFit(NamedTuple):
@@ -50,22 +55,27 @@ class WeightProblem:
         self.y, self.rows, self.prior, self.size, self.classes = y, rows, prior, len(terms), len(prior)
         self.recipe, self.precision = recipe, precision_of(len(y) * self.size * self.classes)
         # Only differences to the first class matter. Biases are as if there were a flag for each class, too.
-        self._parts: list[Singles | Floats] = []
-        for k in range(1, self.classes):
-            part = np.empty((self.size, len(y)), dtype=self.precision)
-            for at, term in enumerate(terms):
-                np.subtract(term[k], term[0], out=part[at])
-            self._parts.append(part)
+        self._blocks = in_threads(
+            lambda rows: TermBlock.of(terms, rows, self.classes, self.precision), row_blocks(len(y))
+        )
         self._curve: Floats | None = None
+
+    def scores(self, v: Floats) -> Floats:
+        """Return the score of each class and row, less that of the highest."""
+        weights, bias = v[: self.size].astype(self.precision), v[self.size :]
+        z = np.zeros((self.classes, len(self.y)))
+
+        def fill(block: TermBlock) -> None:
+            z[1:, block.rows] = weights @ block.x
+
+        self._each(fill, 1)
+        z += (bias - bias[0])[:, None]
+        z -= z.max(axis=0)
+        return z
 
     def probabilities(self, v: Floats) -> tuple[Floats, Floats]:
         """Return the probability of each class and row, and the logarithm of its own class's."""
-        weights, bias = v[: self.size].astype(self.precision), v[self.size :]
-        z = np.zeros((self.classes, len(self.y)))
-        for k, part in enumerate(self._parts, 1):
-            z[k] = weights @ part
-        z += (bias - bias[0])[:, None]
-        z -= z.max(axis=0)
+        z = self.scores(v)
         own = self.truth.mean_of(z)
         p = np.exp(z, out=z)
         whole = p.sum(axis=0)
@@ -86,37 +96,26 @@ class WeightProblem:
         """Return the slope of the loss without its ridge."""
         error = p * self.rows
         self.truth.add_to(error, -self.rows)
-        slope = np.zeros(self.size)
-        for k, part in enumerate(self._parts, 1):
-            slope += part @ error[k].astype(self.precision)
-        return np.concatenate([slope, error.sum(axis=1)])
+        slopes = self._each(lambda block: block.along(error), 1)
+        return np.concatenate([sum(slopes, np.zeros(self.size)), error.sum(axis=1)])
 
     def curve(self, p: Floats) -> Floats:
         """Return the curvature of the loss without its ridge."""
-        heavy, size = p * self.rows, self.size
-        out, mean = np.empty((size + self.classes,) * 2), np.zeros((size, len(self.y)), dtype=self.precision)
-        terms, beside = np.zeros((size, size)), np.zeros((size, self.classes))
-        for k, part in enumerate(self._parts, 1):
-            own = heavy[k] * (1 - p[k]) if self.classes == 2 else heavy[k]
-            terms += squared(part * np.sqrt(own).astype(self.precision))
-            mean += part * p[k].astype(self.precision)
-            beside[:, k] = part @ heavy[k].astype(self.precision)
-        if self.classes > 2:
-            terms -= squared(mean * np.sqrt(self.rows).astype(self.precision))
-        out[:size, :size], out[:size, size:] = terms, beside - mean @ heavy.T.astype(self.precision)
-        out[size:, :size] = out[:size, size:].T
-        out[size:, size:] = np.diag(heavy.sum(axis=1)) - squared(p * np.sqrt(self.rows))
-        return out
+        parts = self._each(lambda block: block.curve(p, self.rows), self.size)
+        return sum(parts, np.zeros((self.size + self.classes,) * 2))
 
     def scatter(self, p: Floats) -> Floats:
         """Return the sum over the rows of their slopes, each with itself."""
         error = p.copy()
         self.truth.add_to(error, -np.ones(len(self.y)))
         error *= np.sqrt(self.rows)
-        slopes = np.zeros((self.size, len(self.y)), dtype=self.precision)
-        for k, part in enumerate(self._parts, 1):
-            slopes += error[k].astype(self.precision) * part
-        return squared(np.concatenate([slopes, error.astype(self.precision)]))
+        parts = self._each(lambda block: block.scatter(error), self.size)
+        return sum(parts, np.zeros((self.size + self.classes,) * 2))
+
+    def _each(self, work: Callable[[TermBlock], Found], size: int) -> list[Found]:
+        """Return what a function returns for each block; by several threads if there is much to multiply."""
+        products = len(self.y) * self.size * self.classes * size
+        return in_threads(work, self._blocks, None if products >= SHARED_PRODUCTS else 1)
 
     def solve(self, start: Floats, towards: Floats, ridge: float, caution: float = 0.0) -> WeightFit:
         """Return the best weights and biases; the ridge pulls each weight towards a value.
@@ -176,17 +175,56 @@ class WeightProblem:
         return float(np.trace(np.linalg.solve(curve, self.scatter(p)[inner]))), curve, whole
 
 
-def squared(lines: Singles | Floats) -> Floats:
-    """Return the products of lines with each other.
+class TermBlock(NamedTuple):
+    """The terms of some rows, less those of the first class: [class, term, row].
 
-    Of a few long lines some columns at a time: at once the library behind NumPy makes work for all threads of it, which
-    then wait for each other longer than one would take for all.
+    What is computed of a block is added up in the order of the blocks, so that it does not depend on the threads.
     """
-    if len(lines) > FEW or not len(lines):
-        return np.asarray(lines @ lines.T, dtype=np.float64)
-    each = max(PRODUCTS // len(lines) ** 2, 16)
-    whole = lines.shape[1] // each * each
-    parts = lines[:, :whole].reshape(len(lines), -1, each).transpose(1, 0, 2)
-    found = np.matmul(parts, parts.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64)
-    rest = lines[:, whole:]
-    return np.asarray(found + rest @ rest.T, dtype=np.float64)
+
+    rows: slice
+    x: Singles | Floats
+
+    @classmethod
+    def of(cls, terms: Sequence[Singles | Floats], rows: slice, classes: int, precision: npt.DTypeLike) -> TermBlock:
+        """Return the block of terms [class, row] in some rows."""
+        x = np.empty((classes - 1, len(terms), rows.stop - rows.start), dtype=precision)
+        for at, term in enumerate(terms):
+            np.subtract(term[1:, rows], term[0, rows], out=x[:, at])
+        return cls(rows, x)
+
+    def along(self, error: Floats) -> Floats:
+        """Return the sum over rows and classes of each term times an error, [class, row]."""
+        own = error[1:, self.rows].astype(self.x.dtype)
+        return np.asarray((self.x @ own[:, :, None])[:, :, 0].sum(axis=0), dtype=np.float64)
+
+    def curve(self, p: Floats, weights: Floats) -> Floats:
+        """Return the curvature of the loss of these rows, by terms and biases."""
+        kind, size = self.x.dtype, self.x.shape[1]
+        p, weights = p[:, self.rows], weights[self.rows]
+        heavy, classes = p * weights, len(p)
+        out, mean = np.empty((size + classes,) * 2), np.zeros(self.x.shape[1:], dtype=kind)
+        terms, beside = np.zeros((size, size)), np.zeros((size, classes))
+        for k, part in enumerate(self.x, 1):
+            own = heavy[k] * (1 - p[k]) if classes == 2 else heavy[k]
+            terms += squared(part * np.sqrt(own).astype(kind))
+            mean += part * p[k].astype(kind)
+            beside[:, k] = part @ heavy[k].astype(kind)
+        if classes > 2:
+            terms -= squared(mean * np.sqrt(weights).astype(kind))
+        out[:size, :size], out[:size, size:] = terms, beside - mean @ heavy.T.astype(kind)
+        out[size:, :size] = out[:size, size:].T
+        out[size:, size:] = np.diag(heavy.sum(axis=1)) - squared(p * np.sqrt(weights))
+        return out
+
+    def scatter(self, error: Floats) -> Floats:
+        """Return the sum over these rows of their slopes, each with itself, given their errors."""
+        own = error[:, self.rows].astype(self.x.dtype)
+        slopes = np.zeros(self.x.shape[1:], dtype=self.x.dtype)
+        for k, part in enumerate(self.x, 1):
+            slopes += own[k] * part
+        return squared(np.concatenate([slopes, own]))
+
+
+def squared(lines: Singles | Floats) -> Floats:
+    """Return the products of lines with each other."""
+    return np.asarray(lines @ lines.T, dtype=np.float64)

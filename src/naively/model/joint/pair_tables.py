@@ -49,6 +49,12 @@ class PairTables:
         part = self.table[begin : begin + high * wide].reshape(high, wide, -1)
         return part[:-1, :-1, : len(self.classes)]
 
+    def add(self, pair: tuple[int, int], scores: Floats) -> None:
+        """Add contributions [code, code, class] to those of a pair of columns, while the tables are made."""
+        at = self.pairs.index(pair)
+        part = self._part(*pair, int(self.lines[at]))
+        part += scores
+
     def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have the contributions of the pairs added to the scores."""
         if len(self.first):

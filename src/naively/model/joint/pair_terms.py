@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._types import Singles
+from ..._types import Floats, Singles
 from ...data.grid import Grid
 from .associations import pair_scores_left_out
 from .pair_tables import pair_tables
+from .pairs_left_out import PairsLeftOut
 from .tables import TableBuilder
 from .term_counts import TermCounts
+from .term_gains import TermGains
 from .terms import LeaveOneOut, Term, TermKind
+
+if TYPE_CHECKING:
+    from .influence import WeightedValues
 
 PAIR = "pair"
 
@@ -52,6 +58,43 @@ class PairTerms(TermKind):
             values = pair_scores_left_out(counts.pair(i, j, level), bins[i], bins[j], rows, pseudo)
             yield Term(PAIR, level, (i, j)), values
 
+    def gaining(
+        self, held: LeaveOneOut, level: int, gains: TermGains, least: float
+    ) -> tuple[Singles, list[tuple[float, Term, Singles]]]:
+        """Return the sum of the terms of a resolution, and those that gain more than the least, with their gain."""
+        if held.sample.soft is not None:
+            return super().gaining(held, level, gains, least)
+        terms = self.all_at_level(held.counts, level)
+        total, gain = PairsLeftOut(held, terms).sums_and_gains(gains)
+        most = np.argsort(-gain, kind="stable")[: held.counts.recipe.own_pairs]
+        kept = [int(at) for at in most if gain[at] > least]
+        if not kept:
+            return total, []
+        values = PairsLeftOut(held, [terms[at] for at in kept]).values()
+        return total, [(float(gain[at]), terms[at], part) for at, part in zip(kept, values, strict=True)]
+
+    def add_left_out(
+        self, held: LeaveOneOut, weights: Mapping[Term, float], total: Floats, gathered: WeightedValues | None
+    ) -> None:
+        """Add the weighted leave-one-out terms of rows to scores [class, row], and each to what its weight counts."""
+        if held.sample.soft is not None:
+            super().add_left_out(held, weights, total, gathered)
+            return
+        shared = 1 / self.divisor(held.counts)
+        for level in self.levels(held.counts):
+            terms = self.all_at_level(held.counts, level)
+            by = np.array([weights.get(term, 0.0) for term in terms])
+            if by.any():
+                used = [term for term, weight in zip(terms, by, strict=True) if weight]
+                total += PairsLeftOut(held, used).weighted(by[by != 0])
+            if gathered is None or not terms:
+                continue
+            if terms[0].block in gathered.influence.place:
+                gathered.add_sum(terms[0].block, PairsLeftOut(held, terms).weighted(np.full(len(terms), shared)))
+            if own := [term for term in terms if term in gathered.influence.place]:
+                for term, values in zip(own, PairsLeftOut(held, own).values(), strict=True):
+                    gathered.add_own(term, values)
+
     def all_at_level(self, counts: TermCounts, level: int) -> list[Term]:
         """Return the terms of all pairs of columns."""
         return [Term(PAIR, level, pair) for pair in column_pairs(counts.grid, level, counts.recipe.pair_bins)]
@@ -73,7 +116,10 @@ class PairTerms(TermKind):
             if self.holds(term) and isinstance(term.level, int):
                 i, j = term.columns
                 own[i, j, term.level] = by
-        tables.set_pairs(pair_tables(tables.counts, own))
+        found = pair_tables(tables.counts, own)
+        for pair, offsets in () if tables.offsets is None else tables.offsets.of_pairs(tables.counts.grid):
+            found.add(pair, offsets)
+        tables.set_pairs(found)
 
 
 def column_pairs(grid: Grid, level: int, levels: Sequence[int]) -> list[tuple[int, int]]:

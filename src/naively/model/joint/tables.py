@@ -14,10 +14,12 @@ from ..._types import Codes, Floats, Longs, Matrix
 from ...families.family import padded
 from ...stats import Axis
 from ...stats.accumulators import offsets_of
+from .cell_offsets import CellOffsets
 from .pair_tables import PairTables, no_pairs
 from .term_counts import TermCounts
 
 if TYPE_CHECKING:
+    from .quadratic_tables import QuadraticTable
     from .terms import Term
 
 
@@ -65,6 +67,7 @@ class JointTables:
     slopes: Slopes
     pairs: PairTables
     linear: tuple[Floats, ...]  # of codes, the part of linear terms: for explanations, scores need but the sum
+    quadratic: QuadraticTable | None = None  # the products with numbers of the quadratic term
 
 
 class TableBuilder:
@@ -76,13 +79,15 @@ class TableBuilder:
         places: Sequence[Codes],
         weights: Mapping[Term, float],
         ridges: Mapping[str, float],
+        offsets: CellOffsets | None = None,
     ) -> None:
-        self.counts, self.weights, self.ridges = counts, weights, ridges
+        self.counts, self.weights, self.ridges, self.offsets = counts, weights, ridges, offsets
         self._places = places  # the code on the grid of each label of each column
         self._codes: list[Floats] = []
         self._linear: list[Floats] = []
         self._slopes = np.zeros((counts.grid.features, len(counts.joint.classes)))
-        self._pairs = no_pairs(counts.joint.classes, counts.grid.offsets)
+        self.pairs = no_pairs(counts.joint.classes, counts.grid.offsets)
+        self.quadratic: QuadraticTable | None = None
 
     def set_linear(self, slopes: Floats, constants: Floats) -> None:
         """Start with linear terms: slopes [feature, class], and constants of columns [column, class]."""
@@ -94,14 +99,31 @@ class TableBuilder:
         if not self._codes:
             self.set_linear(self._slopes, np.zeros((len(self.counts.grid.names), self._slopes.shape[1])))
 
+    def add_linear(self, slopes: Floats, constants: Floats) -> None:
+        """Add more linear terms, laid out in the same way."""
+        self._start()
+        self._slopes = self._slopes + slopes
+        more = self._linear_tables(slopes, constants)
+        self._linear, self._codes = (
+            [table + by for table, by in zip(tables, more, strict=True)] for tables in (self._linear, self._codes)
+        )
+
     def add(self, at: int, table: Floats) -> None:
         """Add contributions [code, class] of a column: a number by its fine bins, or labels."""
         self._start()
         self._codes[at] = self._codes[at] + table
 
+    def _add_offsets(self, offsets: CellOffsets) -> None:
+        """Add the offsets of columns, which are fitted for all of them at once, as linear terms are."""
+        grid, none = self.counts.grid, np.zeros((1, len(self.counts.joint.classes)))
+        for at, table in offsets.columns(grid):
+            places = None if at < len(grid.numbers) else self._places[at - len(grid.numbers)]
+            of_codes = table if places is None else np.vstack([table, none])[places]
+            self._codes[at], self._linear[at] = self._codes[at] + of_codes, self._linear[at] + of_codes
+
     def set_pairs(self, pairs: PairTables) -> None:
         """Take in the contributions of all pairs of columns."""
-        self._pairs = pairs
+        self.pairs = pairs
 
     def _linear_tables(self, slopes: Floats, constants: Floats) -> list[Floats]:
         """Return the linear contribution of the code of each column, [code, class]; slopes of numbers come on top."""
@@ -119,6 +141,10 @@ class TableBuilder:
     def tables(self, bias: Floats) -> JointTables:
         """Return the tables with all that was added."""
         self._start()
+        if self.offsets is not None:
+            self._add_offsets(self.offsets)
+            bias = bias + self.offsets.bias()
         grid, classes = self.counts.grid, self.counts.joint.classes
         slopes = Slopes(classes, self._slopes[grid.features - len(grid.numbers) :])
-        return JointTables(bias, CodeTables(classes, tuple(self._codes)), slopes, self._pairs, tuple(self._linear))
+        codes = CodeTables(classes, tuple(self._codes))
+        return JointTables(bias, codes, slopes, self.pairs, tuple(self._linear), self.quadratic)

@@ -10,6 +10,7 @@ from .linear_terms import LinearTerms
 from .number_terms import BinTerms, DensityTerms
 from .other_columns import RestTerm
 from .pair_terms import PairTerms
+from .quadratic_terms import QuadraticTerms
 from .rare_terms import RareTerms
 from .terms import Term, TermKind
 from .wide_terms import WideTerms
@@ -20,6 +21,7 @@ TERM_KINDS: list[TermKind] = [
     DensityTerms(),
     LabelTerms(),
     LinearTerms(),
+    QuadraticTerms(),
     RareTerms(),
     WideTerms(),
     RestTerm(),

@@ -13,12 +13,15 @@ from ..._types import Codes, Floats, Mask, Matrices, Singles
 from ...counting.weights import left_out_weights
 from ...data.grid import Cells
 from ...families.family import ScoreTerm
+from ..column_parts import INSIDE
 from .associations import HeldOutRows
 from .soft_rows import SoftRows
 from .term_counts import TermCounts
-from .word_offsets import OffsetScores
+from .term_gains import TermGains
+from .word_offsets import WordOffsetScores
 
 if TYPE_CHECKING:
+    from .influence import WeightedValues
     from .model import JointModel
     from .tables import TableBuilder
 
@@ -36,6 +39,8 @@ class Term(NamedTuple):
         return Term(self.kind, self.level)
 
 
+CELLS = INSIDE + "cells"  # the matrix of rows as they lie on the grid
+
 TermValues = Singles | Floats  # the values of a term for some rows, [class, row]
 Terms = dict[Term, Singles]
 
@@ -52,7 +57,7 @@ class JointSample:
     pseudo_texts: Mapping[str, float]  # by column of texts, how many pseudo-texts hold each word
     copies: bool = True  # whether a weight of 2 stands for two rows, of which one is left out at a time
     soft: SoftRows | None = None  # the rows of several classes, if there are some
-    word_offsets: tuple[OffsetScores, ...] = ()  # what offsets of words add, by column of texts
+    word_offsets: tuple[WordOffsetScores, ...] = ()  # what offsets of words add, by column of texts
 
     def shown(self, mask: Mask) -> JointSample:
         """Return the same rows with some cells missing, given which are there, [row, column of the grid]."""
@@ -104,6 +109,8 @@ class TermKind(ABC):
     screened: ClassVar[bool] = False
     # What the terms are beside those of single columns and pairs, for the summary.
     beside: ClassVar[str] = ""
+    # Whether contributions that are not in the tables come from several columns at once.
+    joint: ClassVar[bool] = False
     # The order in which kinds are added up, to leave-one-out scores and to tables: bits of a sum depend on its order.
     sum_rank: ClassVar[int] = 9
     table_rank: ClassVar[int] = 9
@@ -152,6 +159,18 @@ class TermKind(ABC):
         """Give the terms of a resolution, each row left out."""
         yield from ()
 
+    def gaining(
+        self, held: LeaveOneOut, level: int, gains: TermGains, least: float
+    ) -> tuple[Singles, list[tuple[float, Term, Singles]]]:
+        """Return the sum of the terms of a resolution, and those that gain more than the least, with their gain."""
+        total: Singles = np.zeros((len(held.counts.joint.classes), len(held.sample.y)), dtype=np.float32)
+        found = []
+        for term, values in self.at_level(held, level):
+            total += values
+            if (gain := gains.of(values)) > least:
+                found.append((gain, term, values))
+        return total, found
+
     def all_at_level(self, counts: TermCounts, level: int) -> list[Term]:
         """Return all terms of a resolution."""
         return []
@@ -165,6 +184,16 @@ class TermKind(ABC):
     def leave_one_out(self, held: LeaveOneOut, weights: Mapping[Term, float]) -> Iterator[tuple[Term, TermValues]]:
         """Give the leave-one-out terms of rows, as fitted before; those without a weight may be left out."""
         yield from self.fit(held)
+
+    def add_left_out(
+        self, held: LeaveOneOut, weights: Mapping[Term, float], total: Floats, gathered: WeightedValues | None
+    ) -> None:
+        """Add the weighted leave-one-out terms of rows to scores [class, row], and each to what its weight counts."""
+        shared = 1 / self.divisor(held.counts)
+        for term, values in self.leave_one_out(held, weights):
+            total += weights.get(term, 0.0) * values
+            if gathered is not None:
+                gathered.add(term, values, shared)
 
     def add_tables(self, tables: TableBuilder) -> None:
         """Add the weighted terms to the tables that rows are scored by."""

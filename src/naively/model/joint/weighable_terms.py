@@ -10,6 +10,7 @@ from .levels import LEVEL_TERMS
 from .linear_terms import LINEAR, linear_features
 from .number_terms import STUDENT_T, VALUE
 from .pair_terms import PAIR, column_pairs
+from .quadratic_terms import QUADRATIC, quadratic_is_affordable
 from .term_counts import TermCounts
 from .term_kinds import kinds_of, term_kind
 from .terms import Term
@@ -50,4 +51,6 @@ class WeighableTerms:
             return False
         if term.columns:
             return term in self._of_columns
+        if term == QUADRATIC:
+            return quadratic_is_affordable(self.counts)
         return term.kind != LINEAR or term.level in linear_features(self.counts.grid)

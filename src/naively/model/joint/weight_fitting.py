@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -15,13 +15,17 @@ from .loss_near import LossNear
 from .newton import WeightFit, WeightProblem
 from .soft_rows import RowClasses
 from .term_counts import TermCounts
+from .term_gains import TermGains
 from .term_kinds import kinds_in_sums, kinds_of, term_kind
 from .terms import JointSample, LeaveOneOut, Term, Terms, TermValues
-from .word_offsets import with_word_offsets
+from .word_offsets import plus_word_offsets
 
 
-def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
-    """Return the weights of least leave-one-out log loss on the rows of a sample."""
+def fit_weights(counts: TermCounts, sample: JointSample) -> tuple[JointFit, Floats]:
+    """Return the weights of least leave-one-out log loss on the rows of a sample, and their scores, [class, row].
+
+    Scores are up to a number that all classes of a row share.
+    """
     recipe, w = counts.recipe, effective_weights(sample.weights, sample.copies)
     y, soft, truth = sample.y, sample.soft, RowClasses(sample.y, sample.soft)
     held = LeaveOneOut(counts, sample, dict(sample.pseudo_texts))
@@ -29,7 +33,8 @@ def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
     loss = {"each column alone": log_loss(counts.prior[:, None] + columns_alone(values, held), truth, w)}
     if not values:
         accuracy = float(w @ truth.agreement(np.full(len(y), counts.prior.argmax())) / w.sum())
-        return JointFit({}, {}, counts.prior, loss, len(y), accuracy, copies=sample.copies)
+        fit = JointFit({}, {}, counts.prior, loss, len(y), accuracy, copies=sample.copies)
+        return fit, np.tile(counts.prior[:, None], len(y))
     scaled = {term: term_kind(term).scaled(term, found) for term, found in values.items()}
     singles: Terms = {term: found for term, (found, _) in scaled.items()}
     sizes = {term: size for term, (_, size) in scaled.items()}
@@ -57,7 +62,8 @@ def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
     weights = {term: float(by) / sizes.get(term, 1.0) for term, by in zip(terms, best.weights, strict=True)}
     out, accuracy = weights_of_terms(counts, singles, weights), problem.accuracy(best)
     near = loss_near(problem, nearest, list(terms), sizes, min(share, 1.0))
-    return JointFit(out, held.ridges, best.bias, loss, len(y), accuracy, influence, sample.copies, near)
+    fit = JointFit(out, held.ridges, best.bias, loss, len(y), accuracy, influence, sample.copies, near)
+    return fit, problem.scores(np.concatenate([best.weights, best.bias]))
 
 
 def loss_near(
@@ -133,32 +139,14 @@ def selected_terms(held: LeaveOneOut, gains: TermGains) -> tuple[Terms, Terms]:
         levels = kind.levels(counts)
         divisor = np.float32(kind.divisor(counts) if levels else 1)
         for level in levels:
-            found, number = [], len(kind.all_at_level(counts, level))
-            for term, values in kind.at_level(held, level):
-                add_to_block(together, term.block, values / divisor)
-                gain = gains.of(values)
-                if gain > max(recipe.least_gain, np.log(number)):
-                    found.append((gain, term, values))
+            terms = kind.all_at_level(counts, level)
+            if not terms:
+                continue
+            total, found = kind.gaining(held, level, gains, max(recipe.least_gain, float(np.log(len(terms)))))
+            together[terms[0].block] = total / divisor
             found.sort(key=lambda one: (-one[0], one[1].columns))
             own |= {term: values for _, term, values in found[: recipe.own_pairs]}
     return own, together
-
-
-class TermGains:
-    """Probabilities of rows so far, [class, row], to tell how much one more term would gain."""
-
-    def __init__(self, p: Singles, truth: RowClasses, rows: Floats) -> None:
-        self.p, self.rows = p, rows.astype(np.float32)
-        self.error = -p * self.rows
-        truth.add_to(self.error, self.rows)
-
-    def of(self, values: Singles) -> float:
-        """Return by how much the log loss would fall if a term had a weight, to the second order."""
-        slope, weighted = float(np.vdot(self.error, values)), self.p * values
-        mean = weighted.sum(axis=0)
-        weighted *= values
-        curve = float(self.rows @ (weighted.sum(axis=0) - mean * mean)) + 1.0
-        return slope * abs(slope) / (2 * curve)
 
 
 def gains_beside(problem: WeightProblem, start: Floats) -> TermGains:
@@ -172,15 +160,17 @@ def own_weights(problem: WeightProblem, tied: WeightFit) -> tuple[WeightFit, Wei
     """Return weights of single terms, as far from those of their blocks as they are expected to gain.
 
     Where no single term gains by a weight of its own, those of the blocks stay; the second fit is the nearest that had
-    weights of single terms.
+    weights of single terms. Where weights near those of the blocks do not gain, those far from them may: so the
+    weakest ridge is tried in any case.
     """
-    best, towards, recipe, nearest = tied, tied.weights, problem.recipe, None
-    for ridge in recipe.own_ridges:
-        found = problem.solve(best.weights, towards, ridge, recipe.caution)
+    best, towards, recipe, nearest, ridges = tied, tied.weights, problem.recipe, None, list(problem.recipe.own_ridges)
+    while ridges:
+        found = problem.solve(best.weights, towards, ridges.pop(0), recipe.caution)
         nearest = found if nearest is None or found.expected < best.expected else nearest
-        if found.expected >= best.expected:
-            break
-        best = found
+        if found.expected < best.expected:
+            best = found
+        else:
+            ridges = ridges[-1:] if best is tied else []
     return best, best if nearest is None else nearest
 
 
@@ -200,22 +190,17 @@ def weights_of_terms(counts: TermCounts, singles: Iterable[Term], weights: Mappi
 
 
 def joint_scores_left_out(counts: TermCounts, fit: JointFit, sample: JointSample) -> Floats:
-    """Return the scores of rows, each left out of the counts and, to first order, of the weights, [class, row]."""
+    """Return the scores of rows, each left out of the counts and, to first order, of the weights, [class, row].
+
+    Offsets are those that were fitted without the rows of its fold.
+    """
     held = LeaveOneOut(counts, sample, dict(fit.ridges))
     total, influence = np.tile(fit.bias[:, None], len(sample.y)), fit.influence
     gathered = None if influence is None else WeightedValues(influence, len(total), len(sample.y))
-    for term, values, shared in weighted_terms(held, fit):
-        total += fit.weights.get(term, 0.0) * values
-        if gathered is not None:
-            gathered.add(term, values, shared)
+    for kind in kinds_in_sums(counts.recipe):
+        kind.add_left_out(held, fit.weights, total, gathered)
+    if fit.offsets is not None:
+        total += fit.offsets.without_fold(counts.grid, sample.cells)
     if influence is not None and gathered is not None:
         total = influence.without_own(total, gathered.x, held.rows, counts.recipe.influence_classes)
-    return with_word_offsets(sample.word_offsets, total, RowClasses(sample.y, sample.soft), sample.out)
-
-
-def weighted_terms(held: LeaveOneOut, fit: JointFit) -> Iterator[tuple[Term, TermValues, float]]:
-    """Give every term of rows, each left out, and which part of it counts with the weight of its block."""
-    for kind in kinds_in_sums(held.counts.recipe):
-        shared = 1 / kind.divisor(held.counts)
-        for term, values in kind.leave_one_out(held, fit.weights):
-            yield term, values, shared
+    return plus_word_offsets(sample.word_offsets, total, RowClasses(sample.y, sample.soft), sample.out)

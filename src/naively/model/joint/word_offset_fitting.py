@@ -15,10 +15,11 @@ from .joint_fit import JointFit
 from .model import JointModel
 from .soft_rows import RowClasses
 from .terms import JointSample
-from .weight_fitting import effective_weights, joint_scores_left_out
-from .word_offsets import OffsetScores, WordOffsets, WordsOfRows, padded_singles, word_scales
+from .weight_fitting import effective_weights
+from .word_offsets import WordOffsets, WordOffsetScores, WordsOfRows, padded_singles, word_scales
 from .word_terms import WordAssociations
 
+WORD_OFFSETS = "offsets of words"  # for `Recipe.left_out`
 # Words times classes of the rows on which the ridge is chosen; but some rows in any case. Limits of time.
 MOST_WORK, FEWEST_ROWS = 1 << 25, 500
 # Offsets of words at most: of more words, the more frequent ones have some. A limit of memory.
@@ -26,7 +27,7 @@ MOST_OFFSETS = 1 << 24
 
 
 @dataclass(frozen=True)
-class OffsetProblem:
+class WordOffsetProblem:
     """Minimize the log loss of rows whose scores are known but for the offsets of their words, plus a ridge."""
 
     words: WordsOfRows
@@ -41,10 +42,10 @@ class OffsetProblem:
         """How many classes there are."""
         return self.scores.shape[1]
 
-    def take(self, rows: Codes) -> OffsetProblem:
+    def take(self, rows: Codes) -> WordOffsetProblem:
         """Return the problem of some rows."""
         parts = (self.scores[rows], self.targets[rows], self.weights[rows])
-        return OffsetProblem(self.words.take(rows), *parts, self.recipe, self.threads)
+        return WordOffsetProblem(self.words.take(rows), *parts, self.recipe, self.threads)
 
     def losses(self, scores: Singles, rows: Codes) -> Floats:
         """Return the log loss of some rows, given the scores of all."""
@@ -54,7 +55,7 @@ class OffsetProblem:
         return np.asarray(self.weights[rows] * (np.log(np.exp(z).sum(axis=1)) - own))
 
 
-class OffsetState(NamedTuple):
+class WordOffsetState(NamedTuple):
     """Offsets so far: [word, class], what each row adds to them, and the ridge and the scales that they obey."""
 
     table: Singles
@@ -62,12 +63,12 @@ class OffsetState(NamedTuple):
     ridge: float
     scales: Singles
 
-    def under(self, ridge: float, scales: Singles) -> OffsetState:
+    def under(self, ridge: float, scales: Singles) -> WordOffsetState:
         """Return the start for another ridge and other scales: the rows add the same, times what each word takes."""
         by = (self.ridge / ridge) * (scales / self.scales)
-        return OffsetState(self.table * by[:, None].astype(np.float32), self.residuals.copy(), ridge, scales)
+        return WordOffsetState(self.table * by[:, None].astype(np.float32), self.residuals.copy(), ridge, scales)
 
-    def fit(self, problem: OffsetProblem, rows: Codes) -> None:
+    def fit(self, problem: WordOffsetProblem, rows: Codes) -> None:
         """Move the offsets to the least loss of some rows, from where they are."""
         words, recipe = problem.words, problem.recipe
         cells = (words.starts, words.words, words.lengths, self.scales, words.squares(self.scales))
@@ -76,19 +77,23 @@ class OffsetState(NamedTuple):
         _kernels.fit_word_offsets(*cells, *of_rows, *how, self.table, self.residuals)
 
 
-class ChosenOffsets(NamedTuple):
+class ChosenWordOffsets(NamedTuple):
     """The ridge of least held-out loss, the offsets under it, what they save by row, and the share of a row's own."""
 
-    state: OffsetState
+    state: WordOffsetState
     saved: float
     own: float
 
 
-def fit_word_offsets(
-    model: JointModel, columns: Matrices, sample: JointSample, fit: JointFit, threads: int
+def with_word_offsets(
+    model: JointModel, columns: Matrices, sample: JointSample, fit: JointFit, scores: Floats, threads: int
 ) -> JointFit:
-    """Return the fit with offsets of words, for each column of texts where they lower the loss of held-out rows."""
-    scores = joint_scores_left_out(model.counts, replace(fit, influence=None), sample)
+    """Return the fit with offsets of words, for each column of texts where they lower the loss of held-out rows.
+
+    Scores are of left-out rows without these offsets, [class, row].
+    """
+    if WORD_OFFSETS in model.recipe.left_out or not fit.weights:
+        return fit
     truth, w = RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies)
     targets = np.zeros(scores.shape)
     truth.add_to(targets, np.ones(len(sample.y)))
@@ -96,7 +101,7 @@ def fit_word_offsets(
     saved = 0.0
     for name, words in model.word_associations.items():
         by_row = (np.ascontiguousarray(part.T, dtype=np.float32) for part in (scores, targets))
-        fitting = ColumnFitting(words, columns[name], sample.out, model.recipe, threads)
+        fitting = WordOffsetFitting(words, columns[name], sample.out, model.recipe, threads)
         made = fitting.offsets(*by_row, w)
         if made is None:
             continue
@@ -110,7 +115,7 @@ def fit_word_offsets(
 
 
 @dataclass(frozen=True)
-class ColumnFitting:
+class WordOffsetFitting:
     """Offsets of the words of one column of texts."""
 
     words: WordAssociations
@@ -121,7 +126,7 @@ class ColumnFitting:
 
     def offsets(
         self, scores: Singles, targets: Singles, weights: Floats
-    ) -> tuple[WordOffsets, OffsetScores, float] | None:
+    ) -> tuple[WordOffsets, WordOffsetScores, float] | None:
         """Return the offsets, what they add to the scores of the rows, and what they save by row; None if nothing."""
         kept = frequent_words(self.words.words_of(self.x)[1], len(self.words.words), scores.shape[1])
         if not len(kept):
@@ -129,7 +134,7 @@ class ColumnFitting:
         places = np.full(len(self.words.words), -1, dtype=np.int32)
         places[kept] = np.arange(len(kept), dtype=np.int32)
         words = WordsOfRows.of(self.words, self.x, self.left_out, places)
-        problem = OffsetProblem(words, scores, targets, weights.astype(np.float32), self.recipe, self.threads)
+        problem = WordOffsetProblem(words, scores, targets, weights.astype(np.float32), self.recipe, self.threads)
         hashes = self.x.hashes()
         order = np.argsort(hashes, kind="stable").astype(np.int32)
         # Copies of a text fall into the same fold.
@@ -153,9 +158,11 @@ class ColumnFitting:
         there = table.any(axis=1)
         numbers, lexicon = self.words.words.numbers[kept[there]], self.words.words.lexicon
         made = WordOffsets(lexicon, numbers, table[there], state.ridge, variance)
-        return made, OffsetScores(moved, np.float32(variance) * words.squares(scales)), chosen.saved
+        return made, WordOffsetScores(moved, np.float32(variance) * words.squares(scales)), chosen.saved
 
-    def _chosen(self, problem: OffsetProblem, held: Mask, scales: Singles, left_out: Floats) -> ChosenOffsets | None:
+    def _chosen(
+        self, problem: WordOffsetProblem, held: Mask, scales: Singles, left_out: Floats
+    ) -> ChosenWordOffsets | None:
         """Return the offsets of some rows under the ridge of least loss of held-out rows; None if none pays."""
         recipe, words = self.recipe, problem.words
         train, asked = (np.flatnonzero(part).astype(np.int32) for part in (~held, held))
@@ -166,7 +173,7 @@ class ColumnFitting:
         if not unit > 0:
             return None
         tables = (padded_singles(lines, problem.classes) for lines in (len(scales), len(held)))
-        state = OffsetState(*tables, unit, scales)
+        state = WordOffsetState(*tables, unit, scales)
         before = float(problem.losses(problem.scores, asked).sum())
         best, least = None, before
         for ridge in recipe.word_offset_ridges:
@@ -181,10 +188,10 @@ class ColumnFitting:
         if best is None:
             return None
         saved = (before - least) / float(problem.weights[asked].sum(dtype=np.float64))
-        return ChosenOffsets(best[0], saved, self._own_share(problem, *best, train, left_out, saved))
+        return ChosenWordOffsets(best[0], saved, self._own_share(problem, *best, train, left_out, saved))
 
     def _scales_without(
-        self, held: Codes, texts: Singles, scales: Singles, problem: OffsetProblem, left_out: Floats
+        self, held: Codes, texts: Singles, scales: Singles, problem: WordOffsetProblem, left_out: Floats
     ) -> Singles:
         """Return the scales of words as they are without some rows.
 
@@ -202,8 +209,8 @@ class ColumnFitting:
 
     def _own_share(
         self,
-        problem: OffsetProblem,
-        state: OffsetState,
+        problem: WordOffsetProblem,
+        state: WordOffsetState,
         scores: Singles,
         train: Codes,
         left_out: Floats,

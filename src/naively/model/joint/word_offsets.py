@@ -69,7 +69,10 @@ class WordOffsets:
 
     def named(self) -> tuple[Axis, Floats]:
         """Return the words and their offsets, [class, word], as a file holds them."""
-        return Axis.declared(self.labels), self.table.T.astype(np.float64)
+        axis = Axis.declared(self.labels)
+        out = np.empty((self.table.shape[1], len(axis)))
+        out[:, axis.places(self.labels)] = self.table.T
+        return axis, out
 
     def to_json(self) -> JsonObject:
         """Return the rest of it as plain data."""
@@ -145,7 +148,7 @@ def word_scales(texts: Singles, rows: Floats, least: float) -> Singles:
     return np.asarray(np.einsum("wk,wk->w", logs, logs) / np.float32(len(rows)) + np.float32(least**2))
 
 
-class OffsetScores(NamedTuple):
+class WordOffsetScores(NamedTuple):
     """What offsets add to the scores of rows, [row, class], and how far each row moved its own by itself."""
 
     scores: Singles
@@ -167,7 +170,7 @@ class OffsetScores(NamedTuple):
 
 def offset_scores(
     offsets: WordOffsets, associations: WordAssociations, x: Matrix, left_out: Floats, recipe: Recipe
-) -> OffsetScores:
+) -> WordOffsetScores:
     """Return what offsets add to the scores of rows that were counted."""
     at = offsets.of_words(associations.words)
     used = np.flatnonzero(at >= 0)
@@ -178,7 +181,9 @@ def offset_scores(
     table = padded_singles(len(used), classes)
     table[:, :classes] = offsets.table[used]
     scales = word_scales(associations.texts_of(at[used]), associations.rows, recipe.word_offset_least_scale)
-    return OffsetScores(words.scores(table, classes, x.threads), np.float32(offsets.variance) * words.squares(scales))
+    return WordOffsetScores(
+        words.scores(table, classes, x.threads), np.float32(offsets.variance) * words.squares(scales)
+    )
 
 
 def described_offsets(offsets: Mapping[str, WordOffsets]) -> list[str]:
@@ -187,7 +192,9 @@ def described_offsets(offsets: Mapping[str, WordOffsets]) -> list[str]:
     return [f"offsets: of {', '.join(each)}"] if each else []
 
 
-def with_word_offsets(columns: Sequence[OffsetScores], scores: Floats, truth: RowClasses, weights: Floats) -> Floats:
+def plus_word_offsets(
+    columns: Sequence[WordOffsetScores], scores: Floats, truth: RowClasses, weights: Floats
+) -> Floats:
     """Return leave-one-out scores [class, row] with the offsets of each column."""
     for found in columns:
         scores = found.without_own(scores, truth, weights)

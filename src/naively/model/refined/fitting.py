@@ -20,6 +20,7 @@ from ...data.values import ColumnValues
 from ...text import TextRows
 from ..joint.binning import bins_of_column, coarse_bins, fine_bins
 from ..joint.newton import WeightProblem
+from ..lbfgs import minimize_lbfgs
 from .features import row_hashes
 from .model import BINS, NUMBERS, RefinedModel
 from .offset_problem import (
@@ -28,7 +29,6 @@ from .offset_problem import (
     OffsetProblem,
     OffsetRows,
     RowBlocks,
-    minimize_lbfgs,
     value_statistics,
 )
 from .refined_fit import RefinedFit

@@ -1,0 +1,107 @@
+// Scores of products of numbers with each other and with flags. Compiled once per instruction level.
+#include <algorithm>
+#include <vector>
+
+#include "common/matrix_rows.hpp"
+#include "common/vectors.hpp"
+#include "scoring/scoring.hpp"
+
+namespace naively::NAIVELY_LEVEL {
+namespace {
+
+constexpr size_t TILE = QuadraticForm::TILE;
+constexpr size_t GROUP = 2 * LANES;  // rows that are scored at once
+
+// The numbers of some rows by groups of rows, [group][number][row of the group], filled up with zeros.
+class NumberGroups {
+  public:
+    NumberGroups(const double* numbers, size_t width, size_t begin, size_t end)
+        : padded_((width + TILE - 1) / TILE * TILE), rows_(end - begin) {
+        cells_.assign((rows_ + GROUP - 1) / GROUP * GROUP * padded_, 0.0);
+        for (size_t row = 0; row < rows_; ++row) {
+            const double* from = numbers + (begin + row) * width;
+            double* to = cells_.data() + row / GROUP * GROUP * padded_ + row % GROUP;
+            for (size_t i = 0; i < width; ++i) to[i * GROUP] = from[i];
+        }
+    }
+    size_t padded() const { return padded_; }
+    const double* group(size_t first_row) const { return cells_.data() + first_row * padded_; }
+
+  private:
+    size_t padded_, rows_;
+    std::vector<double> cells_;
+};
+
+// Σ x_i Σ_j≤i square_ij x_j for V vectors of rows. Every row takes the same steps, however many stand beside it.
+template <int V>
+void quadratic_form(const double* x, size_t padded, const double* squares, double* out) {
+    Vec total[V] = {};
+    for (size_t tile = 0; tile < padded; tile += TILE) {
+        Vec sums[TILE][V] = {};
+        for (size_t j = 0; j < tile + TILE; ++j, squares += TILE) {
+            Vec other[V];
+            for (int v = 0; v < V; ++v) other[v] = load(x + j * GROUP + v * LANES);
+            for (size_t i = 0; i < TILE; ++i)
+                for (int v = 0; v < V; ++v) sums[i][v] += all(squares[i]) * other[v];
+        }
+        for (size_t i = 0; i < TILE; ++i)
+            for (int v = 0; v < V; ++v) total[v] += load(x + (tile + i) * GROUP + v * LANES) * sums[i][v];
+    }
+    for (int v = 0; v < V; ++v) store(out + v * LANES, total[v]);
+}
+
+// The forms of all classes add up to 0: so that of the last class is what is missing.
+void add_products_of_numbers(const QuadraticForm& form, size_t begin, size_t end, size_t width, double* scores) {
+    NumberGroups x(form.numbers, form.width, begin, end);
+    size_t rows = end - begin, cells = form.cells_per_class(form.width);
+    double found[GROUP];
+    for (size_t c = 0; c + 1 < form.classes; ++c) {
+        const double* squares = form.squares + c * cells;
+        for (size_t first = 0; first < rows; first += GROUP) {
+            size_t some = std::min(GROUP, rows - first);
+            if (some > LANES)
+                quadratic_form<2>(x.group(first), x.padded(), squares, found);
+            else
+                quadratic_form<1>(x.group(first), x.padded(), squares, found);
+            for (size_t row = 0; row < some; ++row) {
+                double* to = scores + (first + row) * width;
+                to[c] += found[row];
+                to[form.classes - 1] -= found[row];
+            }
+        }
+    }
+}
+
+// Flag by flag, the slopes of all numbers that it brings with it; then each number times its slopes.
+void add_products_with_flags(const Matrix& codes, const int64_t* offsets, const QuadraticForm& form,
+                             const PaddedTable& table, size_t begin, size_t end, double* scores) {
+    size_t width = table.width / form.width;
+    std::vector<double> slopes(table.width);
+    with_codes(codes, [&](auto line_of) {
+        for (size_t row = begin; row < end; ++row, scores += width) {
+            std::fill(slopes.begin(), slopes.end(), 0.0);
+            auto line = line_of(row);
+            for (size_t j = 0; j < codes.columns; ++j) {
+                auto code = uint64_t(int64_t(line[j]));  // a negative one is large
+                if (code >= uint64_t(offsets[j + 1] - offsets[j])) continue;
+                const double* from = table.data + (size_t(offsets[j]) + size_t(code)) * table.width;
+                for (size_t at = 0; at < table.width; at += LANES)
+                    store(slopes.data() + at, load(slopes.data() + at) + load(from + at));
+            }
+            const double* numbers = form.numbers + row * form.width;
+            for (size_t i = 0; i < form.width; ++i)
+                for (size_t c = 0; c < width; c += LANES)
+                    store(scores + c, load(scores + c) + all(numbers[i]) * load(slopes.data() + i * width + c));
+        }
+    });
+}
+
+}  // namespace
+
+void score_quadratic(const QuadraticForm& form, const Matrix& codes, const int64_t* offsets, const PaddedTable& table,
+                     size_t width, size_t begin, size_t end, double* scores) {
+    add_products_of_numbers(form, begin, end, width, scores);
+    if (codes.columns) add_products_with_flags(codes, offsets, form, table, begin, end, scores);
+}
+
+}  // namespace naively::NAIVELY_LEVEL

@@ -1,0 +1,313 @@
+"""Threads that share the work of a fit or of answers: the same bits with any number, errors, Ctrl-C, forks."""
+
+import hashlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import naively as nv
+from naively import _blas, _kernels
+from naively._threads import in_threads, shared_threads, threads_here
+from naively.errors import InvalidInput
+
+from .test_threads import alive, forks, fresh, on_linux, settled
+
+ROWS = 40_000  # more than one thread scores at a time
+RNG = np.random.default_rng(5)
+Y = RNG.choice(["no", "yes", "maybe"], ROWS)
+TABLE = pd.DataFrame(
+    {
+        "colour": np.where(RNG.random(ROWS) < 0.05, None, RNG.choice(["red", "blue", "green", "grey"], ROWS)),
+        "town": [f"town {n}" for n in (RNG.random(ROWS) ** 3 * 700).astype(int)],
+        "whole": RNG.integers(50, size=ROWS),
+        "flag": RNG.random(ROWS) < 0.3,
+        "size": np.where(RNG.random(ROWS) < 0.1, np.nan, RNG.normal(size=ROWS) + (Y == "yes")),
+        "weight": (RNG.normal(size=ROWS) * (1 + (Y == "no"))).astype(np.float32),
+    }
+)
+WEIGHTS = RNG.random(ROWS) * 2
+NUMBERS = (1, 2, 5)
+
+
+def digest(nb, rows) -> str:
+    """Return a digest of what a model counted, fitted and answers, to the last bit."""
+    found, counts = hashlib.sha256(), nb.counts_
+    parts = [counts.rows, nb.predict_proba(rows), nb.predict_log_proba(rows)]
+    for _, statistic in sorted(counts.columns.items()):
+        names = ("n", "shift", "total", "squares")
+        parts += [getattr(statistic, name) for name in names if hasattr(statistic, name)]
+    if counts.joint is not None:
+        parts += [counts.joint.fine, counts.joint.products]
+    for part in parts:
+        found.update(np.ascontiguousarray(part).tobytes())
+    found.update("".join(map(str, nb.predict(rows).tolist())).encode())
+    return found.hexdigest() + repr(nb.tuning_.to_json(counts.classes))
+
+
+# -- the same bits -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+@pytest.mark.parametrize("form", ["pandas", "Arrow", "objects"])
+def test_a_table_gives_the_same_bits(form, model, weights):
+    """Codes, counts, weights of terms and answers do not depend on the threads."""
+    X = {"pandas": TABLE, "Arrow": pa.Table.from_pandas(TABLE), "objects": TABLE.astype({"town": object})}[form]
+    found = {digest(nv.NaiveBayes(model=model, n_jobs=n).fit(X, Y, sample_weight=weights), X) for n in NUMBERS}
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+def test_numbers_alone_give_the_same_bits(model):
+    X = RNG.normal(size=(ROWS, 8)) + (Y == "yes")[:, None]
+    assert len({digest(nv.NaiveBayes(model=model, n_jobs=n).fit(X, Y), X) for n in NUMBERS}) == 1
+
+
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_file_gives_the_same_bits(tmp_path, kind, model):
+    """Files are read and counted by any number of threads alike."""
+    path, table = tmp_path / f"rows.{kind}", TABLE.assign(label=Y)
+    if kind == "csv":
+        table.to_csv(path, index=False)
+    else:
+        pq.write_table(pa.Table.from_pandas(table), path, row_group_size=7_000)
+    fits = (nv.NaiveBayes(model=model, n_jobs=n).fit(path, target="label") for n in NUMBERS)
+    assert len({digest(nb, TABLE) for nb in fits}) == 1
+
+
+def test_soft_labels_give_the_same_bits():
+    y = pd.DataFrame(RNG.dirichlet([0.3, 0.3, 0.3], ROWS // 4), columns=["a", "b", "c"])
+    X = TABLE[: len(y)]
+    assert len({digest(nv.NaiveBayes(n_jobs=n).fit(X, y), X) for n in NUMBERS}) == 1
+
+
+def test_leave_one_out_gives_the_same_bits():
+    fits = [nv.NaiveBayes(n_jobs=n).fit(TABLE, Y) for n in NUMBERS]
+    found = {nb.leave_one_out(TABLE, Y).log_loss for nb in fits}
+    assert len(found) == 1
+
+
+# -- the pool ----------------------------------------------------------------------------------------------------------
+
+
+def test_results_come_in_the_order_of_the_items():
+    assert in_threads(lambda n: (time.sleep(0.01 * (4 - n)), n)[1], range(5), 3) == [0, 1, 2, 3, 4]
+    with shared_threads(3):
+        assert in_threads(lambda n: n * n, range(50)) == [n * n for n in range(50)]
+
+
+def test_without_shared_threads_the_caller_does_the_work():
+    me = threading.get_ident()
+    assert set(in_threads(lambda _: threading.get_ident(), range(4))) == {me}
+    with shared_threads(2):
+        assert me not in in_threads(lambda _: threading.get_ident(), range(4))
+    assert threads_here() == 1
+
+
+def test_a_thread_of_the_pool_does_not_wait_for_others():
+    """Work within work stays in its thread: if all threads waited for each other, nothing would go on."""
+
+    def inner(n):
+        assert threads_here() == 1
+        return sum(in_threads(lambda m: n * m, range(3)))
+
+    with shared_threads(2):
+        assert in_threads(inner, range(20)) == [3 * n for n in range(20)]
+
+
+def test_the_first_failing_item_decides_the_error():
+    def work(n):
+        if n % 2:
+            time.sleep(0.01 if n == 1 else 0)
+            raise InvalidInput(f"item {n}")
+
+    with pytest.raises(InvalidInput, match="item 1"), shared_threads(4):
+        in_threads(work, range(8))
+    with pytest.raises(InvalidInput, match="item 1"):
+        in_threads(work, range(8), 4)
+
+
+def test_settings_of_the_caller_count_in_threads():
+    """NumPy's settings of warnings are those of the caller."""
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        in_threads(lambda _: np.ones(3) / np.zeros(3), range(2), 2)
+
+
+def test_an_error_in_a_thread_names_the_row():
+    """The first block with a row that cannot be answered decides, whatever thread reads it."""
+    nb = nv.NaiveBayes(model="textbook", n_jobs=3).fit(TABLE, Y)
+    wrong = TABLE.assign(size=TABLE["size"].where(np.arange(ROWS) != 39_000, np.inf))
+    with pytest.raises(InvalidInput, match=r"Row 39000, column 'size'") as error:
+        nb.predict_proba(wrong)
+    assert (error.value.row, error.value.column) == (39_000, "size")
+    with pytest.raises(InvalidInput, match="'size'"):
+        nv.NaiveBayes(n_jobs=3).fit(wrong, Y)
+
+
+def test_an_unseen_label_is_an_error_in_threads_too():
+    nb = nv.NaiveBayes(unseen="error", n_jobs=3).fit(TABLE, Y)
+    wrong = TABLE.assign(colour=TABLE["colour"].where(np.arange(ROWS) != 38_000, "pink"))
+    with pytest.raises(InvalidInput, match=r"Row 38000, column 'colour' holds 'pink'"):
+        nb.predict(wrong)
+
+
+@on_linux
+def test_no_thread_outlives_a_fit_or_an_answer():
+    nv.NaiveBayes(n_jobs=2).fit(TABLE, Y).predict_proba(TABLE)
+    before = settled()
+    nv.NaiveBayes(n_jobs=6).fit(TABLE, Y).predict_proba(TABLE)
+    assert settled() == before
+
+
+@on_linux
+def test_held_threads_serve_many_calls():
+    """Kernels share the threads that are held, and start none of their own."""
+    x, least, largest = np.ones((300_000, 20)), np.empty(20), np.empty(20)
+    before = settled()
+    with _kernels.HeldThreads(4):
+        assert alive() - before == 3
+        for _ in range(50):
+            _kernels.column_ranges(x, least, largest, 4)
+            assert alive() - before == 3
+    assert settled() == before
+    assert (least.tolist(), largest.tolist()) == ([1.0] * 20, [1.0] * 20)
+
+
+def test_an_error_in_a_kernel_leaves_held_threads_usable():
+    held, codes = _kernels.HeldThreads(3), np.zeros((200_000, 4), np.int32)
+    with held:
+        y, n = np.zeros(len(codes), np.int32), np.zeros((4, 1))
+        assert _kernels.count_codes(codes, y, None, False, np.arange(5), n, 3) == -1
+        codes[150_000, 2] = 7
+        assert _kernels.count_codes(codes, y, None, False, np.arange(5), n, 3) == 150_000
+        codes[150_000, 2] = 0
+        assert _kernels.count_codes(codes, y, None, False, np.arange(5), n, 3) == -1
+    assert n.tolist() == [[400_000.0]] * 4
+
+
+@on_linux
+def test_ctrl_c_ends_a_fit_in_threads():
+    """Ctrl-C during a fit or an answer in several threads is a KeyboardInterrupt soon, and the model is as before."""
+    program = """
+        import os, signal, threading, time
+        import numpy as np, pandas as pd
+        import naively as nv
+
+        rng, rows = np.random.default_rng(1), 400_000
+        X = pd.DataFrame({f"c{j}": rng.choice(["a", "b", "c"], rows) for j in range(6)})
+        X = X.assign(**{f"x{j}": rng.normal(size=rows) for j in range(6)})
+        y = rng.integers(3, size=rows)
+        nb = nv.NaiveBayes(n_jobs=3).fit(X[:5_000], y[:5_000])
+        wanted = nb.predict_proba(X[:100])
+
+        def press(after):
+            time.sleep(after)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        for call in (lambda: nb.fit(X, y), lambda: [nb.predict_proba(X) for _ in range(50)]):
+            for after in (0.05, 0.3):
+                pressing = threading.Thread(target=press, args=(after,))
+                pressing.start()
+                try:
+                    call()
+                    pressing.join()
+                    time.sleep(0.2)
+                    print("went on")
+                except KeyboardInterrupt:
+                    print("ended")
+                pressing.join()
+                assert (nb.predict_proba(X[:100]) == wanted).all()
+    """
+    assert fresh(program).split() == ["ended"] * 4
+
+
+@forks
+def test_a_fork_after_a_fit_in_threads_works():
+    """A child that was forked fits and answers as its parent did."""
+    program = """
+        import multiprocessing, os, warnings
+        import numpy as np, pandas as pd
+        import naively as nv
+        warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's own threads make Python warn of forks
+        rng, rows = np.random.default_rng(1), 50_000
+        y = rng.integers(2, size=rows)
+        X = pd.DataFrame({"a": rng.choice(["x", "y"], rows), "b": rng.normal(size=rows) + y, "c": rng.random(rows)})
+        wanted = nv.NaiveBayes(n_jobs=3).fit(X, y).predict_proba(X)
+
+        def same():
+            return bool((nv.NaiveBayes(n_jobs=3).fit(X, y).predict_proba(X) == wanted).all())
+
+        child = os.fork()
+        if not child:
+            os._exit(0 if same() else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            print(pool.apply(same), same())
+    """
+    assert fresh(program).split() == ["0", "True", "True"]
+
+
+# -- one thread of BLAS ------------------------------------------------------------------------------------------------
+
+
+def blas_threads() -> list[int]:
+    """Return how many threads each library of linear algebra uses."""
+    return [library.get_num_threads() for library in _blas.libraries()]
+
+
+@pytest.fixture
+def two_blas_threads():
+    """Have all libraries use two threads, and again what they used before."""
+    before = blas_threads()
+    for library in _blas.libraries():
+        library.set_num_threads(2)
+    yield
+    for library, number in zip(_blas.libraries(), before, strict=True):
+        library.set_num_threads(number)
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_a_fit_uses_one_thread_of_blas_and_gives_the_others_back(monkeypatch):
+    from naively.model.joint import newton
+
+    seen, before, squared = [], blas_threads(), newton.squared
+    monkeypatch.setattr(newton, "squared", lambda lines: (seen.append(blas_threads()), squared(lines))[1])
+    nv.NaiveBayes(n_jobs=2).fit(TABLE[:3_000], Y[:3_000])
+    assert seen
+    assert all(set(numbers) == {1} for numbers in seen)
+    assert blas_threads() == before
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_callers_that_overlap_give_threads_back_once():
+    """The first one limits, the last one restores, in whatever order they end."""
+    before, inside = blas_threads(), threading.Barrier(3)
+
+    def work(number: int) -> list[int]:
+        with _blas.one_blas_thread():
+            inside.wait()
+            time.sleep(0.02 * number)
+            return blas_threads()
+
+    with ThreadPoolExecutor(3) as pool:
+        assert all(set(found) == {1} for found in pool.map(work, range(3)))
+    assert blas_threads() == before
+    with pytest.raises(ZeroDivisionError), _blas.one_blas_thread():
+        _ = 1 / 0
+    assert blas_threads() == before
+
+
+def test_fits_side_by_side_agree():
+    """Fits in several threads of one process get what they get alone."""
+    X, y = TABLE[:5_000], Y[:5_000]
+    alone = digest(nv.NaiveBayes(n_jobs=2).fit(X, y), X)
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda _: digest(nv.NaiveBayes(n_jobs=2).fit(X, y), X), range(4))
+        assert set(found) == {alone}
