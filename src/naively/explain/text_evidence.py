@@ -115,7 +115,7 @@ def words_for_class(model: FittedModel, label: Label, top: int, column: str | No
     k, table, term = labels.index(label), texts[name].table, texts[name].term
     kept = term.words.numbers
     met = table.texts_of(kept)
-    lead = word_leads(term.word_scores, met.sum(axis=1), k)
+    lead = word_leads(np.asarray(term.word_scores, dtype=np.float64), met.sum(axis=1), k)
     order = np.lexsort((table.ranks[kept], -lead * met[k]))[:top]
     order = order[(lead[order] > 0) & (met[k, order] > 0)]
     words = order.tolist() if table.numbered else table.lexicon.names(np.asarray(kept[order], dtype=np.int32))

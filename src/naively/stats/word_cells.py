@@ -49,7 +49,7 @@ class WordCells:
         """Tell of which classes there are texts."""
         return np.bincount(self.classes[self.texts != 0], minlength=classes) > 0
 
-    def take(self, words: Codes) -> WordCells:
+    def take(self, words: Codes | Places) -> WordCells:
         """Return some of the words."""
         if len(words) == len(self) and np.array_equal(words, np.arange(len(self))):
             return self

@@ -40,7 +40,7 @@ class WordOffsetProblem:
     @property
     def classes(self) -> int:
         """How many classes there are."""
-        return self.scores.shape[1]
+        return int(self.scores.shape[1])
 
     def take(self, rows: Codes) -> WordOffsetProblem:
         """Return the problem of some rows."""
@@ -100,9 +100,9 @@ def with_word_offsets(
     found: dict[str, WordOffsets] = {}
     saved = 0.0
     for name, words in model.word_associations.items():
-        by_row = (np.ascontiguousarray(part.T, dtype=np.float32) for part in (scores, targets))
+        rows, wanted = (np.ascontiguousarray(part.T, dtype=np.float32) for part in (scores, targets))
         fitting = WordOffsetFitting(words, columns[name], sample.out, model.recipe, threads)
-        made = fitting.offsets(*by_row, w)
+        made = fitting.offsets(rows, wanted, w)
         if made is None:
             continue
         found[name], beyond, gain = made
@@ -172,8 +172,8 @@ class WordOffsetFitting:
         unit = float(np.mean(words.squares(scales)[train], dtype=np.float64))
         if not unit > 0:
             return None
-        tables = (padded_singles(lines, problem.classes) for lines in (len(scales), len(held)))
-        state = WordOffsetState(*tables, unit, scales)
+        table, residuals = (padded_singles(lines, problem.classes) for lines in (len(scales), len(held)))
+        state = WordOffsetState(table, residuals, unit, scales)
         before = float(problem.losses(problem.scores, asked).sum())
         best, least = None, before
         for ridge in recipe.word_offset_ridges:

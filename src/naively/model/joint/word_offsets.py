@@ -83,7 +83,11 @@ class WordOffsets:
         """Return what a file holds: plain data, and the offsets of words, [class, word]."""
         ridge, variance = float(data["ridge"]), float(data["variance"])
         hashed = lexicon.tokens.hash_width is not None
-        numbers = np.array(values.labels, dtype=np.int32) if hashed else lexicon.numbers(values.labels)
+        numbers = (
+            np.array(values.labels, dtype=np.int32)
+            if hashed
+            else lexicon.numbers([str(name) for name in values.labels])
+        )
         known = (numbers >= 0) & (numbers < len(lexicon))
         if not (known.all() and len(np.unique(numbers)) == len(numbers) and 0 < ridge < np.inf and variance >= 0):
             raise KeyError("words")
