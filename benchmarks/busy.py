@@ -105,7 +105,7 @@ def report(found: dict[str, list[dict[str, Any]]]) -> int:
     for name, target in TARGETS.items():
         times = [time_of for part in found[name] for time_of in part["times"]]
         wall, cpu = (float(np.median([one[at] for one in times])) for at in range(2))
-        missed = target is not None and wall > target * quiet
+        missed = target is not None and wall > target * float(quiet)
         ok &= not missed
         mark, bound = " ✗" * missed, "–" if target is None else f"≤ {target:g}×"
         print(f"| {name} | {wall:.2f} | {cpu:.2f} | {wall / quiet:.1f}×{mark} | {bound} |")

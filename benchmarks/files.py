@@ -7,6 +7,7 @@ ratio. Polars and scikit-learn get a tenth of the rows, and so do we beside them
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,18 @@ counts = nv.count(sys.argv[1], target="label")
 print(counts.rows.sum(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
+FIT_PEAK = 512  # MiB that a fit with cross-validation may take, whatever the size of the file
+# The peak is that of the program itself: what getrusage returns includes the process that started it.
+FIT_MEMORY = """
+import json, sys
+import naively as nv
+nb = nv.NaiveBayes(model=sys.argv[2])
+done = nv.fit_files(nb, sys.argv[1], "label", cv=5)
+[scores.to_dict() for scores in (done.scores, done.textbook_scores) if scores is not None]
+peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(json.dumps([done.rows, done.scores.accuracy, nb.counts_.columns["city"].n.sum(axis=0).tolist(), peak]))
+"""
+
 
 def main() -> int:
     """Print the table; the exit code says whether every target was met."""
@@ -63,6 +76,7 @@ def run(folder: Path, rows: int, repeats: int) -> bool:
     print("| file | peer | peer s | naively s | naively / peer | target |")
     print("|---|---|---:|---:|---:|---:|")
     met = [peak(large["csv"], rows)]
+    met += [fit_peak(folder, size, model) for size in (rows // 2, 2 * rows) for model in ("auto", "textbook")]
     for kind in FORMATS:
         most, least = AGAINST[kind]
         check(large[kind], rows)
@@ -156,6 +170,45 @@ def peak(path: Path, rows: int) -> bool:
     mib, size = int(done[1]) / 1024, path.stat().st_size / 2**20
     print(f"| csv, {size:,.0f} MiB | peak of memory | – | {mib:,.0f} MiB | – | < 1,024 MiB |", flush=True)
     return int(done[1]) < PEAK
+
+
+def fit_peak(folder: Path, rows: int, model: str) -> bool:
+    """Print how much memory a process of its own takes at most to fit and cross-validate a file of four columns."""
+    path, cities, best = labelled(folder, rows)
+    command = [sys.executable, "-c", FIT_MEMORY, str(path), model]
+    done, accuracy, found, kib = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert (done, found) == (rows, cities)
+    assert abs(accuracy - best) < 0.01, (accuracy, best)
+    mib = kib / 1024
+    print(f"| csv, {rows:,}×4, {model} | peak of fit | – | {mib:,.0f} MiB | – | ≤ {FIT_PEAK} MiB |", flush=True)
+    return bool(mib <= FIT_PEAK)
+
+
+def labelled(folder: Path, rows: int) -> tuple[Path, list[float], float]:
+    """Return a CSV file of a column of 2,000 labels, two of numbers and a class; and what its fit must find.
+
+    These are how often each label is there, and the accuracy of the distribution that the rows are drawn from: the
+    class follows from one of the numbers.
+    """
+    path, rng = folder / f"labels {rows}.csv", np.random.default_rng(0)
+    cities, names, correct = np.zeros(2000), np.sort([f"c{k}" for k in range(2000)]), 0
+    path.unlink(missing_ok=True)
+    for begin in range(0, rows, PIECE):
+        size = min(PIECE, rows - begin)
+        y, city = rng.integers(0, 3, size), rng.integers(0, 2000, size)
+        x = np.round(rng.normal(y, 1.5), 3)
+        columns = {
+            "city": names[city],
+            "x": x,
+            "age": rng.integers(18, 90, size),
+            "label": np.array(["a", "b", "c"])[y],
+        }
+        with path.open("ab") as file:
+            header = pyarrow.csv.WriteOptions(include_header=not begin, quoting_style="needed")
+            pyarrow.csv.write_csv(pa.table(columns), file, header)
+        cities += np.bincount(city, minlength=2000)
+        correct += int((np.clip(np.rint(x), 0, 2) == y).sum())
+    return path, cities.tolist(), correct / rows
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ const Kernels kernels{
     word_weights,
     leave_one_out_words,
     offset_loss,
+    fit_offsets,
     fit_word_offsets,
     score_word_offsets,
 };

@@ -102,6 +102,10 @@ struct Kernels {
     // Fitting: the log loss of rows under their scores and the offsets of their cells; slope[cell][class], or null,
     // gets the slope of the loss in each offset added.
     double (*offset_loss)(const CellRows&, const PaddedTable& offsets, double* slope, const Run&);
+    // Goes from parameters [parameter][class] to those of least loss with its penalty; steps are the inverse curvature
+    // along each, about.
+    void (*fit_offsets)(const CellRows&, size_t width, const OffsetPenalty&, const double* steps, const Descent&,
+                        double* parameters, const Run&);
     // Offsets of words, table[word][class], by least log loss of the visited rows with a ridge. The residuals
     // [row][class] are what each row adds to them: both go on from where they are. Returns how often rows were visited.
     size_t (*fit_word_offsets)(const WordOffsetRows&, const WordOffsetFitting&, float* table, float* residuals,

@@ -20,7 +20,7 @@ ALONE = {
     "test_families.py", "test_interval.py", "test_joint_model_extremes.py", "test_joint_model_proofs.py",
     "test_kernel_arguments.py", "test_kernel_paths.py", "test_kernels.py", "test_leave_one_out.py",
     "test_leave_one_out_kernels.py", "test_moments.py", "test_posteriors.py", "test_recorded_answers.py",
-    "test_scores.py", "test_seeds.py", "test_statistics.py", "test_threads.py", "test_tuning.py",
+    "test_same_bits.py", "test_scores.py", "test_seeds.py", "test_statistics.py", "test_threads.py", "test_tuning.py",
     "test_unlabelled.py", "test_worked_table.py",
 }  # fmt: skip
 

@@ -338,6 +338,32 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     assert peaks[1] < 1.35 * peaks[0]
 
 
+SCORED_FIT = """
+import sys
+import naively as nv
+nb = nv.NaiveBayes()
+done = nv.fit_files(nb, sys.argv[1], "y", cv=5)
+done.scores.to_dict(), done.textbook_scores.to_dict()
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(done.rows, len(done.scores.truth), peak, nb.fitted_.weights is not None)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is read from /proc")
+def test_a_scored_fit_of_many_rows_takes_bounded_memory(tmp_path):
+    """With the scores of all rows of this file, and of its folds apart, it took 1.2 GiB."""
+    path, some = tmp_path / "t.csv", 100_000
+    text = "".join(f"c{i * 7919 % 2000},{i * 31 % 997 / 8},{'abc'[i * 13 % 101 % 3]}\n" for i in range(some))
+    path.write_text("city,x,y\n" + text * 20)
+    done = subprocess.run([sys.executable, "-c", SCORED_FIT, str(path)], capture_output=True, text=True, check=True)
+    rows, scored, peak, joint = done.stdout.split()
+
+    assert (int(rows), joint) == (20 * some, "True")
+    assert 100_000 < int(scored) <= file_folds.SCORED
+    assert int(peak) < 512 * 1024
+
+
 def test_blocks_are_what_memory_counts_at_once():
     assert read.ROWS == block.ROWS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -17,6 +18,10 @@ import naively as nv
 from naively.cli import main
 from naively.data import column_types as columns
 from naively.data import delimited, typed_files
+from naively.data.block import block_numbers
+from naively.data.column import Column
+from naively.data.frame import frame_of
+from naively.data.target import target_of
 from naively.errors import InvalidInput, UnreadableRows
 
 
@@ -279,3 +284,53 @@ def test_dates_are_classes_in_files(tmp_path):
 def test_times_are_no_classes():
     with pytest.raises(InvalidInput, match="found times; write them as texts"):
         nv.NaiveBayes().fit({"x": DATED["x"]}, DATED["y"].cast(pa.timestamp("s")))
+
+
+# -- numbers and classes as the kernels read them ----------------------------------------------------------------------
+
+
+def number_columns() -> dict:
+    """Return columns of numbers as they may lie: strided, of other types, in chunks, with missing values."""
+    cells = np.random.default_rng(0).normal(size=(1_000, 6))
+    whole = np.random.default_rng(1).integers(9, size=1_000)
+    with_missing = pd.Series(cells[:, 5]).astype("Float64")
+    with_missing[5] = pd.NA
+    return {
+        "strided": cells[:, 1],
+        "backwards": cells[::-1, 2],
+        "other bytes": cells[:, 3].astype(">f8"),
+        "short": whole.astype(np.uint16),
+        "single": cells[:, 4].astype(np.float32),
+        "some missing": pa.array([None if row % 7 == 0 else row for row in range(1_000)], pa.int32()),
+        "chunks": pa.chunked_array([pa.array(cells[:300, 4]), pa.array([None] * 700, pa.float64())]),
+        "pandas": with_missing,
+    }
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_numbers_are_gathered_from_wherever_they_lie(threads):
+    """A block of columns is what each column gives by itself."""
+    frame = frame_of(number_columns())
+    columns = [Column.of(name, values.type, None) for name, values in frame.columns.items()]
+    found = block_numbers(frame, columns, 3, 903, threads)
+    for at, (name, values) in enumerate(frame.columns.items()):
+        assert_array_equal(found[:, at], values.numbers(3, 903), err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["no", "yes", "maybe"], ["no", None, "yes"], [3, 7, -2], [2**40, 1, 5]],
+    ids=["texts", "some missing", "whole", "far apart"],
+)
+def test_many_labels_are_encoded_as_few_are(labels):
+    """From some number of labels on they are encoded another way: the label of each row is the same."""
+    array = np.array(labels, dtype=object if isinstance(labels[0], str) else np.int64)
+    places = np.random.default_rng(2).integers(len(labels), size=3_000)
+    many, few = target_of(array[places]), target_of(array[places[:900]])
+    assert [None if code < 0 else many.labels[code] for code in many.codes] == array[places].tolist()
+    assert (set(many.labels), many.dtype) == (set(few.labels), few.dtype)
+
+
+def test_labels_that_arrow_cannot_hold_are_encoded_by_python():
+    y = np.array(["a", "\ud800"] * 1_000, dtype=object)
+    assert target_of(y).labels == ["a", "\ud800"]

@@ -102,9 +102,11 @@ inline LabeledRows labeled_rows(const Classes& classes, const Weights& weights, 
     require_aligned(classes);
     if (weights) require_aligned(*weights);
     const int32_t* y = classes.data();
-    bool inside = true;
-    for (size_t row = 0; row < n_rows; ++row) inside &= y[row] >= 0 && size_t(y[row]) < n_classes;
-    if (!inside) {
+    // Without a comparison, so that several rows are checked at once: a code outside is negative, or the last class
+    // minus it is.
+    uint32_t last = uint32_t(n_classes) - 1, outside = n_classes ? 0 : UINT32_MAX;
+    for (size_t row = 0; row < n_rows; ++row) outside |= uint32_t(y[row]) | (last - uint32_t(y[row]));
+    if (n_rows && outside >> 31) {
         auto [low, high] = std::minmax_element(y, y + n_rows);
         refuse("Class codes must lie in 0 … " + std::to_string(int64_t(n_classes) - 1) + "; found " +
                std::to_string(*low) + " to " + std::to_string(*high) + ".");

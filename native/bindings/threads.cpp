@@ -24,7 +24,7 @@ class HeldThreads {
         WorkerPool::hold(pool_.get());
     }
 
-    void leave(nb::args) {
+    void leave(nb::handle, nb::handle, nb::handle) {
         if (!pool_) return;
         WorkerPool::hold(nullptr);
         nb::gil_scoped_release no_gil;
@@ -44,7 +44,7 @@ void bind_threads(nb::module_& m) {
                             "starts its own.")
         .def(nb::init<int>(), "threads"_a)
         .def("__enter__", &HeldThreads::enter)
-        .def("__exit__", &HeldThreads::leave);
+        .def("__exit__", &HeldThreads::leave, "kind"_a.none(), "error"_a.none(), "trace"_a.none());
 }
 
 }  // namespace naively

@@ -118,6 +118,17 @@ decltype(auto) with_numbers(const Matrix& x, size_t at_once, F&& f) {
     return f(Lines<double>(x, at_once));
 }
 
+// Whether the rows of a matrix follow each other in memory, so that some of them can be read as one line.
+inline bool is_contiguous(const Matrix& x) { return x.column_step == 1 && x.row_step == ptrdiff_t(x.columns); }
+
+// Fetches cells that will be read soon: the processor does not see them coming behind the work on those before. Where
+// there is no memory it does nothing.
+template <class T>
+void prefetch(const T* cells, size_t n) {
+    constexpr size_t cache_line = 64 / sizeof(T);
+    for (size_t i = 0; i < n; i += cache_line) __builtin_prefetch(cells + i);
+}
+
 // A missing code is a negative one.
 template <class Code>
 constexpr bool is_missing(Code code) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -78,7 +79,7 @@ inline bool counted_directly(size_t cells, size_t table_size) { return cells < C
 // refused; only then does check(), which changes nothing, look for the first such row.
 // Each piece of the rows fills a table of its own, and these are added in order: the result is the same to the last
 // bit whatever the number of threads, and a call that is refused or interrupted has changed nothing.
-// A Part of whole numbers is half as large, and needs no care for rounding.
+// A Part of whole numbers is smaller, and needs no care for rounding.
 template <class Part = double, class Check, class Fill>
 size_t sum_pieces(size_t rows, size_t cells_per_row, size_t table_size, double* total, const Run& run, Check&& check,
                   Fill&& fill) {
@@ -96,7 +97,10 @@ size_t sum_pieces(size_t rows, size_t cells_per_row, size_t table_size, double* 
     // fractions are added up in steps: sums of sums round less than one long sum.
     constexpr bool whole = !std::is_floating_point_v<Part>;
     size_t step = std::max<size_t>(1024, 32 * table_size / per_row), round = std::max(step, CELLS_PER_ROUND / per_row);
-    if (whole) step = round = std::min<size_t>(round, UINT32_MAX);  // so that no number of rows is too large for a Part
+    if constexpr (whole) {  // no number of rows may be too large for a Part
+        step = std::min<size_t>(round, std::numeric_limits<Part>::max());
+        round = std::min<size_t>(round, UINT32_MAX);
+    }
     size_t rounds = (first_row(1) + round) / round;
     std::vector<std::vector<double>> tables(pieces);
     std::atomic<bool> may_refuse{false};

@@ -1,11 +1,13 @@
 // Rows of numbers in, their moments and ranges out. Compiled once per instruction level.
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <vector>
 
 #include "common/matrix_rows.hpp"
 #include "common/threads.hpp"
 #include "counting/counting.hpp"
+#include "counting/sum_by_class.hpp"
 
 namespace naively::NAIVELY_LEVEL {
 namespace {
@@ -118,6 +120,88 @@ void add_line(const Number* __restrict line, const double* __restrict from, size
         }
 }
 
+// Whether no number lies beyond the limit or is none: without its sign, a number's bits rise with it, up to infinity
+// and NaN. Whole numbers are compared, because the compiler may not reorder comparisons of others.
+template <class Number>
+bool all_within(const Number* numbers, size_t n, double limit) {
+    using Bits = std::conditional_t<sizeof(Number) == 4, int32_t, int64_t>;
+    constexpr Bits magnitude = std::numeric_limits<Bits>::max();
+    auto largest = std::bit_cast<Bits>(Number(std::min<double>(limit, std::numeric_limits<Number>::max())));
+    Bits outside = 0;
+    for (size_t i = 0; i < n; ++i) outside |= Bits((std::bit_cast<Bits>(numbers[i]) & magnitude) > largest);
+    return !outside;
+}
+
+// So many vectors of sums, and as many of squares, stay in registers.
+constexpr int MOST = 7;
+
+// Adds rows of one class to its sums, for C vectors of columns.
+template <int C, class Number>
+void add_class_rows(const Number* first, ptrdiff_t step, const uint32_t* listed, size_t n, const double* shift,
+                    double* sum, double* square) {
+    Vec from[C], sums[C], squares[C];
+    for (int c = 0; c < C; ++c) {
+        size_t at = size_t(c) * LANES;
+        from[c] = load(shift + at), sums[c] = load(sum + at), squares[c] = load(square + at);
+    }
+    for (size_t i = 0; i < n; ++i) {
+        const Number* line = first + ptrdiff_t(listed[i]) * step;
+        for (int c = 0; c < C; ++c) {
+            Vec gap = load(line + c * LANES) - from[c];
+            sums[c] += gap;
+            squares[c] += gap * gap;
+        }
+    }
+    for (int c = 0; c < C; ++c) store(sum + c * LANES, sums[c]), store(square + c * LANES, squares[c]);
+}
+
+// Rows as they lie in memory, all of weight one and without missing values: class by class, in the order of the rows,
+// so that the sums have the bits that they get row by row.
+template <class Number>
+bool add_rows_by_class(const Matrix& x, const LabeledRows& rows, double limit, size_t begin, size_t end,
+                       const double* shift, double* table) {
+    size_t columns = x.columns, plane = rows.n_classes * columns;
+    // A block fits into the second-level cache, and classes do not outnumber its rows.
+    size_t block = std::max(std::clamp<size_t>((size_t{1} << 14) / columns, 64, 1024), 4 * rows.n_classes);
+    size_t rows_ahead = 1 + 4096 / (columns * sizeof(Number));
+    for (size_t from = begin; from < end; from += block) {
+        size_t until = std::min(end, from + block);
+        const Number* first = static_cast<const Number*>(x.data) + ptrdiff_t(from) * x.row_step;
+        for (size_t row = 0; row < until - from; ++row) {
+            const Number* line = first + ptrdiff_t(row) * x.row_step;
+            if (is_contiguous(x)) prefetch(line + rows_ahead * columns, columns);
+            if (!all_within(line, columns, limit)) return false;
+        }
+        RowsByClass by_class(rows, from, until);
+        for (size_t k = 0; k < rows.n_classes; ++k) {
+            size_t size = by_class.ends[k] - by_class.start(k);
+            if (!size) continue;
+            const uint32_t* listed = by_class.rows.data() + by_class.start(k);
+            const double* center = shift + k * columns;
+            double *n = table + k * columns, *sum = n + plane, *square = sum + plane;
+            for (size_t j = 0; j < columns; ++j) n[j] += double(size);
+            size_t whole = columns / LANES, done = 0;
+            auto add = [&](auto count, size_t j, double* sums, double* squares) {
+                add_class_rows<decltype(count)::value>(first + j, x.row_step, listed, size, center + j, sums, squares);
+            };
+            for (size_t groups = (whole + MOST - 1) / MOST; groups; --groups) {  // of about the same size
+                size_t vectors = (whole - done + groups - 1) / groups, j = done * LANES;
+                with_constant<MOST>(vectors, [&](auto count) { add(count, j, sum + j, square + j); });
+                done += vectors;
+            }
+            if (columns % LANES) {  // the last vector again, with lanes that are counted already
+                size_t j = columns - LANES, from_lane = LANES - columns % LANES;
+                double sums[LANES], squares[LANES];
+                std::copy_n(sum + j, LANES, sums), std::copy_n(square + j, LANES, squares);
+                add(std::integral_constant<int, 1>{}, j, sums, squares);
+                std::copy(sums + from_lane, sums + LANES, sum + j + from_lane);
+                std::copy(squares + from_lane, squares + LANES, square + j + from_lane);
+            }
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 size_t count_moments(const Matrix& x, const LabeledRows& rows, AllowedRange limits, double* shift, double* sums,
@@ -139,6 +223,12 @@ size_t count_moments(const Matrix& x, const LabeledRows& rows, AllowedRange limi
     set_shifts(x, rows, sums_of);
     size_t refused = with_numbers(x, 1, [&](auto lines) {
         auto fill = [&](size_t begin, size_t end, double* table) {
+            if (!directly && !rows.weights && !limits.allow_missing && x.column_step == 1 && x.columns >= LANES) {
+                if (x.type == Type::f32)
+                    return add_rows_by_class<float>(x, rows, limits.largest, begin, end, from, table);
+                if (x.type == Type::f64)
+                    return add_rows_by_class<double>(x, rows, limits.largest, begin, end, from, table);
+            }
             auto line_of = lines;
             std::vector<double> seen(directly || limits.allow_missing ? 0 : rows.n_classes);
             for (size_t row = begin; row < end; ++row) {
@@ -170,29 +260,43 @@ size_t count_moments(const Matrix& x, const LabeledRows& rows, AllowedRange limi
     return NO_ROW;
 }
 
+namespace {
+
+// The same in the type of the cells.
+template <class Number, class Lines>
+void find_ranges(const Matrix& x, const Lines& lines, double* least, double* largest, const Run& run) {
+    using Limits = std::numeric_limits<Number>;
+    Number top = Limits::has_infinity ? Limits::infinity() : Limits::max(),
+           bottom = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    size_t pieces = std::min(PIECES, x.rows);
+    std::vector<Number> low(pieces * x.columns, top), high(pieces * x.columns, bottom);
+    run_pieces(pieces, x.rows * x.columns, run, [&](size_t piece) {
+        auto line_of = lines;
+        Number* __restrict a = low.data() + piece * x.columns, * __restrict b = high.data() + piece * x.columns;
+        for (size_t row = x.rows * piece / pieces; row < x.rows * (piece + 1) / pieces; ++row) {
+            const Number* line = line_of(row);
+            for (size_t j = 0; j < x.columns; ++j) {
+                a[j] = line[j] < a[j] ? line[j] : a[j];
+                b[j] = line[j] > b[j] ? line[j] : b[j];
+            }
+        }
+    });
+    for (size_t i = 0; i < low.size(); ++i) {
+        least[i % x.columns] = std::min(least[i % x.columns], double(low[i]));
+        largest[i % x.columns] = std::max(largest[i % x.columns], double(high[i]));
+    }
+}
+
+}  // namespace
+
 void ranges(const Matrix& x, double* least, double* largest, const Run& run) {
     constexpr double inf = std::numeric_limits<double>::infinity();
-    size_t pieces = std::min(PIECES, x.rows);
-    std::vector<double> low(pieces * x.columns, inf), high(pieces * x.columns, -inf);
-    with_numbers(x, 1, [&](auto lines) {
-        run_pieces(pieces, x.rows * x.columns, run, [&](size_t piece) {
-            auto line_of = lines;
-            double* __restrict a = low.data() + piece * x.columns, * __restrict b = high.data() + piece * x.columns;
-            for (size_t row = x.rows * piece / pieces; row < x.rows * (piece + 1) / pieces; ++row) {
-                auto line = line_of(row);
-                for (size_t j = 0; j < x.columns; ++j) {
-                    a[j] = line[j] < a[j] ? line[j] : a[j];
-                    b[j] = line[j] > b[j] ? line[j] : b[j];
-                }
-            }
-        });
-    });
     std::fill(least, least + x.columns, inf);
     std::fill(largest, largest + x.columns, -inf);
-    for (size_t i = 0; i < low.size(); ++i) {
-        least[i % x.columns] = std::min(least[i % x.columns], low[i]);
-        largest[i % x.columns] = std::max(largest[i % x.columns], high[i]);
-    }
+    auto find = [&](auto lines) {
+        find_ranges<std::remove_cvref_t<decltype(*lines(0))>>(x, lines, least, largest, run);
+    };
+    x.type == Type::f32 || x.type == Type::f64 ? with_numbers(x, 1, find) : with_codes(x, find);
 }
 
 }  // namespace naively::NAIVELY_LEVEL

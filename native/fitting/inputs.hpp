@@ -16,6 +16,25 @@ struct CellRows {
     const double* weights;  // [row]
 };
 
+// What holds offsets back. Parameters are an offset for each cell, and a slope for each run of ordered cells: the
+// offset of a cell in a run is its own plus slope * position.
+struct OffsetPenalty {
+    const double* pulls;      // [parameter]: towards 0
+    const double* neighbors;  // [cell]: towards the next cell; the last has none
+    const int64_t* runs;      // [run][2]: where it begins and ends
+    const double* positions;  // [cell]
+    size_t cells, run_count;
+
+    size_t parameters() const { return cells + run_count; }
+};
+
+// How L-BFGS goes on: evaluations at most, the gain as a proportion of the loss at which it ends, steps it remembers.
+struct Descent {
+    size_t evaluations;
+    double tolerance;
+    size_t memory;
+};
+
 // Rows of text as offsets are fitted to them. The words of row i lie between starts[i] and starts[i + 1]; each counts
 // lengths[i]. Of every row there is its target, the proportions of its classes, and its score without offsets, both
 // [row][class]; its weight; and the sum of scales of its words times the square of its length.

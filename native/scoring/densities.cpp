@@ -9,19 +9,24 @@
 namespace naively::NAIVELY_LEVEL {
 namespace {
 
+// What a squared distance, times its precision, takes from a score.
 struct NormalPenalty {
-    Vec operator()(size_t, Vec far) const { return far; }
+    Vec operator()(Vec score, size_t, Vec square, Vec precision) const {
+        return subtract_product(score, square, precision);
+    }
+    Vec of(size_t, Vec far) const { return far; }
 };
 struct StudentPenalty {
     const PaddedTable& power;
-    Vec operator()(size_t at, Vec far) const {
+    Vec operator()(Vec score, size_t at, Vec square, Vec precision) const { return score - of(at, square * precision); }
+    Vec of(size_t at, Vec far) const {
         return load(power.data + at) * log_of_one_plus(far);  // NaN where far is infinite
     }
 };
 
-// scores -= Σ penalty((x - center)² * precision), for R rows and C vectors of classes that stay in registers.
-template <int R, int C, class Number, class Penalty>
-void add_distances(const Number* const* lines, size_t columns, const PaddedTable& center, const PaddedTable& precision,
+// scores -= Σ penalty of (x - center)² * precision, for R rows and C vectors of classes that stay in registers.
+template <int R, int C, class Penalty>
+void add_distances(const double* const* lines, size_t columns, const PaddedTable& center, const PaddedTable& precision,
                    size_t from, double* scores, const Penalty& penalty) {
     Vec sums[R][C];
     for (int r = 0; r < R; ++r)
@@ -30,8 +35,8 @@ void add_distances(const Number* const* lines, size_t columns, const PaddedTable
         for (int c = 0; c < C; ++c) {
             Vec middle = load(center.data + at + c * LANES), sharpness = load(precision.data + at + c * LANES);
             for (int r = 0; r < R; ++r) {
-                Vec gap = all(double(lines[r][j])) - middle;
-                sums[r][c] -= penalty(at + c * LANES, gap * gap * sharpness);
+                Vec gap = all(lines[r][j]) - middle;
+                sums[r][c] = penalty(sums[r][c], at + c * LANES, gap * gap, sharpness);
             }
         }
     for (int r = 0; r < R; ++r)
@@ -39,8 +44,8 @@ void add_distances(const Number* const* lines, size_t columns, const PaddedTable
 }
 
 // The same for one row with missing values: where there is no number, its column's base is subtracted from the total.
-template <int C, class Number, class Penalty>
-void add_distances_where_present(const Number* line, size_t columns, const PaddedTable& center,
+template <int C, class Penalty>
+void add_distances_where_present(const double* line, size_t columns, const PaddedTable& center,
                                  const PaddedTable& precision, const PaddedTable& base, size_t from, double* scores,
                                  const Penalty& penalty) {
     Vec sums[C];
@@ -49,15 +54,15 @@ void add_distances_where_present(const Number* line, size_t columns, const Padde
         bool missing = line[j] != line[j];
         for (int c = 0; c < C; ++c) {
             size_t here = at + c * LANES;
-            Vec gap = all(double(line[j])) - load(center.data + here);
-            sums[c] -= missing ? load(base.data + here) : penalty(here, gap * gap * load(precision.data + here));
+            Vec gap = all(line[j]) - load(center.data + here);
+            sums[c] = missing ? sums[c] - load(base.data + here)
+                              : penalty(sums[c], here, gap * gap, load(precision.data + here));
         }
     }
     for (int c = 0; c < C; ++c) store(scores + from + c * LANES, sums[c]);
 }
 
-template <class Number>
-bool has_missing(const Number* line, size_t columns) {
+bool has_missing(const double* line, size_t columns) {
     int found = 0;
     for (size_t j = 0; j < columns; ++j) found |= line[j] != line[j];
     return found;
@@ -70,8 +75,8 @@ bool all_finite(const double* scores, size_t width) {
 }
 
 // The same for one row, with checks: missing values add nothing, and no distance is infinite.
-template <class Number, class Penalty>
-void add_distances_clamped(const Number* line, size_t columns, bool allow_missing, const PaddedTable& center,
+template <class Penalty>
+void add_distances_clamped(const double* line, size_t columns, bool allow_missing, const PaddedTable& center,
                            const PaddedTable& precision, const PaddedTable& base, double* score,
                            const Penalty& penalty) {
     size_t width = center.width;
@@ -83,7 +88,7 @@ void add_distances_clamped(const Number* line, size_t columns, bool allow_missin
         for (size_t c = 0; c < width; c += LANES) {
             Vec gap = all(v) - load(center.data + at + c), far = gap * gap * load(precision.data + at + c);
             far = choose(all(v - v) == all(0.0), smaller(far, all(LARGEST_SQUARE)), far);
-            store(score + c, load(score + c) + (load(base.data + at + c) - penalty(at + c, far)));
+            store(score + c, load(score + c) + (load(base.data + at + c) - penalty.of(at + c, far)));
         }
     }
 }
@@ -97,11 +102,18 @@ void score_distances(const Matrix& x, bool allow_missing, const PaddedTable& cen
                      const Penalty& penalty) {
     with_numbers(x, AT_ONCE, [&](auto line_of) {
         size_t width = center.width;
-        std::vector<double> before(AT_ONCE * width);
+        constexpr bool in_place = std::is_same_v<decltype(line_of(0)), const double*>;
+        std::vector<double> before(AT_ONCE * width), converted(in_place ? 0 : AT_ONCE * x.columns);
         for (size_t row = begin; row < end;) {
             size_t rows = std::min<size_t>(AT_ONCE, end - row);
-            decltype(line_of(0)) lines[AT_ONCE];
-            for (size_t r = 0; r < rows; ++r) lines[r] = line_of(row + r);
+            const double* lines[AT_ONCE];
+            for (size_t r = 0; r < rows; ++r)
+                if constexpr (in_place) {
+                    lines[r] = line_of(row + r);
+                } else {  // once, not again for each class
+                    convert(line_of(row + r), 1, x.columns, converted.data() + r * x.columns);
+                    lines[r] = converted.data() + r * x.columns;
+                }
             std::copy(scores, scores + rows * width, before.begin());
             for (size_t r = 0; r < rows; ++r)
                 for (size_t c = 0; c < width; c += LANES)

@@ -80,7 +80,10 @@ class Scorer {
 
   private:
     static void fill_lines(const std::vector<double>& line, size_t times, double* to) {
-        for (size_t i = 0; i < times; ++i, to += line.size()) std::copy(line.begin(), line.end(), to);
+        // Twice as much each time: a copy of one short line costs more in calls than in bytes.
+        size_t all = times * line.size(), done = std::min(all, line.size());
+        std::copy_n(line.begin(), done, to);
+        for (size_t more = 0; done < all; done += more) std::copy_n(to, more = std::min(done, all - done), to + done);
     }
 
     void rescale_scores(double* scores, size_t rows) const {

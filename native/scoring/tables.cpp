@@ -66,42 +66,45 @@ void add_selected(const WeightedLines& selected, size_t width, double* score) {
 
 namespace {
 
-// Where the lines of a row's codes begin in the table, found for a whole row at once.
+// Rows that follow each other in memory: their codes are looked at as one line.
+constexpr size_t ROWS_AT_ONCE = 8, BLOCKS_AHEAD = 3;
+
+// Where the lines of codes begin in the table, found for several rows at once.
 template <class Code>
 class CodeLines {
     using Bits = std::conditional_t<sizeof(Code) == 1, uint16_t, std::make_unsigned_t<Code>>;
 
   public:
-    CodeLines(const int64_t* offsets, size_t columns, size_t width) : width_(uint32_t(width)), at_(columns) {
-        for (size_t j = 0; j < columns; ++j) {
+    CodeLines(const int64_t* offsets, size_t columns, size_t at_once, size_t width)
+        : width_(uint32_t(width)), at_(columns * at_once) {
+        for (size_t i = 0; i < at_.size(); ++i) {
+            size_t j = i % columns;
             first_.push_back(uint32_t(offsets[j]) * width_);
             last_.push_back(
                 Bits(std::min<uint64_t>(offsets[j + 1] - offsets[j] - 1, std::numeric_limits<Bits>::max())));
         }
     }
-    // Finds the lines of all codes that are not missing; returns whether some are.
-    bool find(const Code* __restrict line) {
-        size_t columns = at_.size();
+    // Finds the lines of the first n codes; returns whether some of them are missing.
+    bool find(const Code* __restrict codes, size_t n) {
         const Bits* __restrict last = last_.data();
         const uint32_t* __restrict first = first_.data();
         uint32_t* __restrict at = at_.data(), width = width_;
         Code any_negative = 0;  // negative if one of them is
-        for (size_t j = 0; j < columns; ++j) {
-            any_negative |= line[j];
-            Bits code = Bits(line[j]), known = last[j];
-            at[j] = first[j] + uint32_t(code < known ? code : known) * width;
+        for (size_t i = 0; i < n; ++i) {
+            any_negative |= codes[i];
+            Bits code = Bits(codes[i]), known = last[i];
+            at[i] = first[i] + uint32_t(code < known ? code : known) * width;
         }
-        size = columns;
-        bool allow_missing = is_missing(any_negative);
-        if (allow_missing) {
-            size = 0;
-            for (size_t j = 0; j < columns; ++j)
-                if (!is_missing(line[j])) at[size++] = at[j];
-        }
-        return allow_missing;
+        return is_missing(any_negative);
+    }
+    // Keeps the lines of those of the first n codes that are not missing; returns how many there are.
+    size_t keep_known(const Code* codes, size_t n) {
+        size_t size = 0;
+        for (size_t i = 0; i < n; ++i)
+            if (!is_missing(codes[i])) at_[size++] = at_[i];
+        return size;
     }
     const uint32_t* begin() const { return at_.data(); }
-    size_t size = 0;
 
   private:
     uint32_t width_;  // tables have fewer than 2^32 cells
@@ -109,18 +112,48 @@ class CodeLines {
     std::vector<Bits> last_;
 };
 
+void add_all_lines(const uint32_t* at, size_t size, const PaddedTable& table, double* score) {
+    for_vector_groups<6>(table.width, [&](auto count, size_t from) {
+        add_table_lines<decltype(count)::value>(at, size, table.data + from, score + from);
+    });
+}
+
+// The same for several rows, four at once where their sums fit into sixteen registers.
+void add_all_lines(const uint32_t* at, size_t size, size_t rows, const PaddedTable& table, double* score) {
+    constexpr int TOGETHER = 4, MOST = 3;
+    size_t row = 0, vectors = table.width / LANES;
+    if (vectors <= MOST)
+        with_constant<MOST>(vectors, [&](auto count) {
+            for (; row + TOGETHER <= rows; row += TOGETHER)
+                add_table_lines<decltype(count)::value, TOGETHER>(at + row * size, size, table.data,
+                                                                  score + row * table.width, table.width);
+        });
+    for (; row < rows; ++row) add_all_lines(at + row * size, size, table, score + row * table.width);
+}
+
 }  // namespace
 
 void score_codes(const Matrix& x, bool allow_missing, const int64_t* offsets, const PaddedTable& table, size_t begin,
                  size_t end, double* scores) {
     with_codes(x, [&](auto line_of) {
-        CodeLines<std::remove_cvref_t<decltype(*line_of(0))>> lines(offsets, x.columns, table.width);
-        for (size_t row = begin; row < end; ++row, scores += table.width) {
-            bool missing = lines.find(line_of(row));
-            for_vector_groups<6>(table.width, [&](auto count, size_t from) {
-                add_table_lines<decltype(count)::value>(lines.begin(), lines.size, table.data + from, scores + from);
-            });
-            if (missing && !allow_missing) scores[0] = REFUSED;
+        size_t columns = x.columns;
+        size_t at_once = is_contiguous(x) && end - begin > 1 ? ROWS_AT_ONCE : 1;
+        CodeLines<std::remove_cvref_t<decltype(*line_of(0))>> lines(offsets, columns, at_once, table.width);
+        for (size_t row = begin, some = 0; row < end; row += some) {
+            some = std::min(at_once, end - row);
+            auto codes = line_of(row);
+            if (some > 1) prefetch(codes + BLOCKS_AHEAD * some * columns, some * columns);
+            if (!lines.find(codes, some * columns)) {
+                add_all_lines(lines.begin(), columns, some, table, scores);
+                scores += some * table.width;
+                continue;
+            }
+            for (size_t r = 0; r < some; ++r, codes += columns, scores += table.width) {
+                bool missing = lines.find(codes, columns);
+                size_t known = missing ? lines.keep_known(codes, columns) : columns;
+                add_all_lines(lines.begin(), known, table, scores);
+                if (missing && !allow_missing) scores[0] = REFUSED;
+            }
         }
     });
 }

@@ -43,7 +43,7 @@ class OneThread:
                 used = [(library, library.get_num_threads() or 1) for library in libraries()]
                 self.before = [(library, threads) for library, threads in used if threads > 1]
                 for library, _ in self.before:
-                    library.set_num_threads(1)
+                    set_threads(library, 1)
             self.callers.add(caller)
 
     def leave(self, caller: object) -> None:
@@ -52,7 +52,7 @@ class OneThread:
             self.callers.discard(caller)
             if not self.callers:
                 for library, threads in self.before:
-                    library.set_num_threads(threads)
+                    set_threads(library, threads)
 
 
 ONE_THREAD = OneThread()
@@ -60,12 +60,26 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=ONE_THREAD.reset)
 
 
+def set_threads(library: BlasLibrary, threads: int) -> None:
+    """Have a library use so many threads, whichever thread asks for it.
+
+    Newer versions of threadpoolctl listen to the first thread that asks, until it says that it is done: we take turns.
+    """
+    taking_turns = getattr(library, "clear_controlling_thread", None)
+    if taking_turns is None:
+        library.set_num_threads(threads)
+        return
+    taking_turns(force=True)
+    library.set_num_threads(threads)
+    taking_turns(force=True)
+
+
 @cache
 def libraries() -> tuple[BlasLibrary, ...]:
     """Return the libraries of linear algebra that this process has loaded; to look for them takes milliseconds."""
     import numpy.linalg  # noqa: F401  # so that they are loaded
     import scipy.linalg  # noqa: F401
-    from threadpoolctl import ThreadpoolController
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 

@@ -153,6 +153,11 @@ def offset_loss(cells: Annotated[NDArray[numpy.int32], dict(shape=(None, None), 
     The log loss of rows under scores + the offsets of their cells; its slope is added to `slope`.
     """
 
+def fit_offsets(cells: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], truth: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pulls: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], neighbors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], runs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], evaluations: int, tolerance: float, memory: int, parameters: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
+    """
+    Go from parameters [offset, then slope of each run; class] to those of least log loss with its penalty.
+    """
+
 class Scorer:
     """
     Adds up the contributions of columns to the scores of classes, block by block, and answers.

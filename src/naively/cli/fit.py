@@ -312,7 +312,7 @@ def accuracy_line(scores: Scores) -> str:
     constant = scores.baseline
     beside = [] if math.isnan(constant.accuracy) or not accurate else [text(constant, "accuracy")]
     beside += [f"mean cost {text(constant, 'mean_cost')}"] if priced else []
-    folds = f"({len(scores._of_folds)}-fold cross-validation)"
+    folds = f"({len(scores._fold_scores)}-fold cross-validation)"
     line = f"{', '.join(parts)} {folds}; {printable(baseline_title(scores))}: {', '.join(beside)}"
     return line[0].upper() + line[1:]
 

@@ -118,6 +118,8 @@ def found_in_numbers(counter: TableCounter, frame: Frame) -> list[tuple[Said, st
         values = frame.columns[column.name]
         if not isinstance(values, ColumnValues):
             continue
+        if varies and column.type != "whole":
+            continue
         numbers = values.numbers(0, min(frame.rows, LOOKED_AT))
         different[column.name] = len(np.unique(numbers[~np.isnan(numbers)]))
         if different[column.name] == 1 and not varies:

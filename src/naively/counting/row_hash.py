@@ -8,6 +8,7 @@ labels have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 
@@ -39,15 +40,21 @@ class RowHasher:
         self._labels: dict[str | int, Hashes] = {}
         self._laid: tuple[Longs, Hashes] | None = None  # those of all columns
 
-    def hashes(self, block: EncodedRows, y: Codes | Hashes, weights: Floats | None, threads: int = 1) -> Hashes:
+    def hashes(
+        self,
+        block: EncodedRows,
+        y: Codes | Hashes,
+        weights: Floats | None,
+        threads: int = 1,
+        out: Hashes | None = None,
+    ) -> Hashes:
         """Return the hash of each row, given its weight and the code of its class, or a hash of its soft label.
 
-        Without weights, each row has 1.
+        Without weights, each row has 1. They may be put into zeros that are given.
         """
-        found, base = np.zeros(len(y), dtype=np.uint64), WEIGHT_OF_ONE
+        found, base = np.zeros(len(y), dtype=np.uint64) if out is None else out, WEIGHT_OF_ONE
         if block.numbers is not None:
-            by = np.concatenate([multipliers(column.name, 1) for column in self.counter.of_numbers])
-            _kernels.hash_numbers(kernel_matrix(block.numbers), by, found, threads)
+            _kernels.hash_numbers(kernel_matrix(block.numbers), self._factors, found, threads)
         for name, vectors in block.vectors.items():
             if isinstance(vectors, TextRows):
                 found += mix_hashes(vectors.hashes() + hash_of_text(name))
@@ -59,15 +66,21 @@ class RowHasher:
             base = 0
         if y.dtype == np.uint64:
             found += y
-            y, of_class = np.zeros(len(y), dtype=np.int32), np.zeros(1, dtype=np.uint64)
+            classes, of_class = np.zeros(len(y), dtype=np.int32), np.zeros(1, dtype=np.uint64)
         else:  # a row without a label has code -1; while no row has one, all codes are 0
             of_class = np.append(self._known(CLASS, self.counter.classes.places), np.uint64(0))
-            y = np.ascontiguousarray(y, dtype=np.int32)
-            y = y if y.min(initial=0) >= 0 else np.where(y < 0, np.int32(len(of_class) - 1), y)
+            classes = np.ascontiguousarray(y, dtype=np.int32)
+            if classes.min(initial=0) < 0:
+                classes = np.where(classes < 0, np.int32(len(of_class) - 1), classes)
         codes = np.empty((len(y), 0), dtype=np.int32) if block.codes is None else block.codes
         offsets, table = self._tables() if codes.shape[1] else NO_TABLES
-        _kernels.hash_codes(codes, offsets, table, y, of_class, base, found, threads)
+        _kernels.hash_codes(codes, offsets, table, classes, of_class, base, found, threads)
         return found
+
+    @cached_property
+    def _factors(self) -> Hashes:
+        """The factor of each column of numbers."""
+        return np.concatenate([multipliers(column.name, 1) for column in self.counter.of_numbers])
 
     def _tables(self) -> tuple[Longs, Hashes]:
         """Return the hashes of the labels of all columns, one after the other, and where each column begins."""
@@ -97,12 +110,12 @@ def soft_label_hashes(labels: Sequence[Label], proportions: Floats) -> Hashes:
 
 def frame_hashes(hasher: RowHasher, frame: Frame, y: Codes | Hashes, weights: Floats | None, threads: int) -> Hashes:
     """Return the hash of each row of a frame."""
-    found = [np.zeros(0, dtype=np.uint64)]  # there may be no row: all were forgotten
+    found = np.zeros(frame.rows, dtype=np.uint64)  # there may be no row: all were forgotten
     for begin in range(0, frame.rows, BLOCK):
         rows = slice(begin, min(begin + BLOCK, frame.rows))
         block = hasher.counter.encoded(frame, rows.start, rows.stop, threads)
-        found.append(hasher.hashes(block, y[rows], None if weights is None else weights[rows], threads))
-    return np.concatenate(found)
+        hasher.hashes(block, y[rows], None if weights is None else weights[rows], threads, found[rows])
+    return found
 
 
 def number_hashes(numbers: AnyArray, by: Hashes, threads: int = 1) -> Hashes:

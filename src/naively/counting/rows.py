@@ -284,11 +284,12 @@ def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int, sampl
     if isinstance(target, SoftLabels):
         counter.add_soft_labels(frame_of(rows.source), codes, target.proportions, rows.weights, threads)
     elif isinstance(rows.source, Frame):
-        y = codes[target.codes]
+        same = np.array_equal(codes, np.arange(len(codes)))  # as in a first fit, where the counter knew no class
+        y = target.codes if same else codes[target.codes]
         if sampling and len(y) > measured_rows(len(counter.of_numbers)):
-            found: list[Hashes] = []
+            found = np.zeros(len(y), dtype=np.uint64)
             counter.add(rows.source, y, rows.weights, threads, hashing(counter, y, rows.own_weights, found, threads))
-            rows.hashes = np.concatenate(found)
+            rows.hashes = found
         else:
             counter.add(rows.source, y, rows.weights, threads)
     else:
@@ -296,15 +297,15 @@ def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int, sampl
 
 
 def hashing(
-    counter: TableCounter, y: Codes, weights: Floats | None, found: list[Hashes], threads: int
+    counter: TableCounter, y: Codes, weights: Floats | None, found: Hashes, threads: int
 ) -> Callable[[EncodedRows], None]:
-    """Return what hashes the rows of one block after the other, given their classes and weights, and lists that."""
+    """Return what hashes the rows of one block after the other, given their classes and weights, into zeros."""
     hasher, begin = RowHasher(counter), 0
 
     def add_block(block: EncodedRows) -> None:
         nonlocal begin
         rows = slice(begin, begin + block.rows)
-        found.append(hasher.hashes(block, y[rows], None if weights is None else weights[rows], threads))
+        hasher.hashes(block, y[rows], None if weights is None else weights[rows], threads, found[rows])
         begin = rows.stop
 
     return add_block

@@ -169,9 +169,11 @@ class RowSample:
         if self.hasher is None or self._limit is not None:
             found = self._hashes(table, y, weights) if hashes is None else hashes()
         if self._limit is not None:
-            distinct = np.unique(found[there & (found <= self._limit)])
-            self._limit = self._limit if len(distinct) <= self.kept else distinct[self.kept - 1]
             there &= found <= self._limit
+            if np.count_nonzero(there) > self.kept:  # else there are no more contents than are kept
+                distinct = np.unique(found[there])
+                self._limit = self._limit if len(distinct) <= self.kept else distinct[self.kept - 1]
+                there &= found <= self._limit
         folds = np.full(rows, -1, dtype=np.int32) if folds is None else folds
         new = SamplePart(table, y, weights, size, folds, np.ones(rows, dtype=np.int64), found)
         self._parts.append(new.take(np.flatnonzero(there)))

@@ -50,8 +50,8 @@ def block_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int,
         for column, of_column in zip(columns, values, strict=True):
             of_column.check(column)
         parts = [of_column.number_buffers(begin, end) for of_column in values]
-        data, bits, skipped = ([part[at] for part in parts] for at in range(3))
-        _kernels.gather_numbers(data, bits, skipped, laid, threads)
+        bits, skipped = [part.bits for part in parts], [part.skipped for part in parts]
+        _kernels.gather_numbers([part.data for part in parts], bits, skipped, laid, threads)
         numbers = laid.T
     for at, column in enumerate(columns):
         if isinstance(column.family, Poisson):

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 
+from .._threads import allowed
 from . import duckdb_reader as duck
 from .cells import TypeGuess, guess_type
 from .dialect import NATIVE, Dialect, dialect_of, rewritten, unpacked
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 LOOKED_AT_BYTES, FEWEST = 1 << 26, 1_000
 # DuckDB keeps buffers for each column, Arrow does not: files of more columns than this are read by Arrow.
 WIDE = 1_000
+# Bytes that DuckDB reads at once: it holds several such buffers for each thread, and by default each takes 32 MB.
+BUFFER = 1 << 22
+# Threads that read a text file, at most: each takes 15 MB, and reading is but a third of the work of a fit.
+READERS = 8
 # No cell is that, so that DuckDB leaves all cells as they are where an empty one is no missing value.
 NO_CELL = "\x01"
 
@@ -88,6 +93,7 @@ class Delimited:
             "nullstr": f"[{duck.sql_literal('' if self._empty else NO_CELL)}]",
             "encoding": duck.sql_literal(encoding),
             "compression": duck.sql_literal(packed or "none"),
+            "buffer_size": str(BUFFER),
         }
         source = f"read_csv({duck.sql_literal(str(path))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
         end = "" if limit is None else f" limit {limit}"
@@ -100,7 +106,7 @@ class Delimited:
         if len(self.names) > WIDE:
             yield from texts_of_wide(self._stream, self.dialect, self.shown, list(types), limit, empty=self._empty)
         else:
-            con = duck.connect(threads=threads)
+            con = duck.connect(threads=min(allowed(threads), READERS))
             yield from duck.streamed(con, self._query(types, limit), self.shown, rows)
 
     def _stream(self) -> IO[bytes]:

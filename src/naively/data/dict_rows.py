@@ -53,7 +53,9 @@ def few_texts(X: list[CellLike], schema: Schema | None) -> list[Mapping[str, Cel
 
 def is_one_row(X: TableLike) -> bool:
     """Return whether this is one row: a dict of single values."""
-    return type(X) is dict and all(type(value) in PLAIN or not is_column(value) for value in X.values())
+    if type(X) is not dict:
+        return False
+    return PLAIN.issuperset(map(type, X.values())) or not any(map(is_column, X.values()))
 
 
 def is_labelled_row(X: TableLike, y: ColumnLike) -> bool:
@@ -141,10 +143,13 @@ def bin_reader(column: Column, family: Bins) -> Reader:
 
 def number_reader(column: Column) -> Reader:
     """Return what makes a number of a value: NaN if it is missing, an error if it is of another type."""
+    of_numbers = same_kind("whole", column.type)
 
     def number(value: CellLike) -> float:
         if type(value) is float:
             return value
+        if type(value) is int and of_numbers:
+            return real(column, value)
         if isinstance(value, str) and column.of_texts:
             value = value_of(column, value)
         if is_missing(value):

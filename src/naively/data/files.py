@@ -405,6 +405,8 @@ def with_constants(table: pa.Table, constant: Mapping[str, str], cells: Mapping[
 
 def file_of(X: TableLike) -> File | None:
     """Return what is given as a file, a path or a list of paths as a File; None if it is something else."""
+    if type(X) is dict:  # first, as single rows are the quickest questions
+        return None
     if isinstance(X, File):
         return X
     if isinstance(X, (str, os.PathLike)):

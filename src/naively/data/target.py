@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .. import _kernels
 from .._frames import is_of_pandas
 from .._types import AnyArray, ColumnLike, DType, Floats, Label, TableLike
 from ..errors import InvalidInput
@@ -119,7 +120,7 @@ def arrow_target(y: ColumnLike) -> Target:
         if (days := dates_in(values.data)) is not None:
             return labels_of_objects(object_array(days))
         raise InvalidInput("Unknown label type: labels must be numbers, texts or booleans; found times", IN_TIME, ".")
-    labels, which = values.labels(0, len(values))
+    labels, which = whole_labels(values.data) or values.labels(0, len(values))
     check_numbers(labels)
     dtype = values.data.dtype if isinstance(values.data, np.ndarray) else np.dtype(object)
     return Target(labels, which, type_for(labels, dtype))
@@ -158,6 +159,16 @@ def labels_of_objects(y: AnyArray) -> Target:
     check_kinds(labels)
     check_numbers(labels)
     return Target(labels, codes, type_for(labels, y.dtype))
+
+
+def whole_labels(y: ColumnLike) -> tuple[list[Label], npt.NDArray[np.int32]] | None:
+    """Return labels that are whole numbers close to each other, sorted, and which of them each row has; else None."""
+    if not isinstance(y, np.ndarray) or y.dtype.kind not in "iu" or len(y) < MANY_LABELS:
+        return None
+    if y.dtype not in (np.int64, np.int32, np.uint8) or not y.dtype.isnative or not y.flags.aligned:
+        return None
+    found: Any = _kernels.encode_labels(np.ascontiguousarray(y))  # two arrays, or None; the stub says object
+    return None if found is None else (found[0].tolist(), found[1])
 
 
 def labels_of_texts(y: AnyArray) -> Target | None:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from .._types import AnyArray, CellLike, ColumnLike, Floats, Label, Places
 from ..errors import InvalidInput
 from ..stats.missing import is_missing
+from .arrow_arrays import numpy_values
 from .cell_format import USUAL
 from .cells import FEW as LOOKED_AT
 from .cells import TIMES, CellType, NotRead, TypeGuess, convert_cells, guess_type
@@ -268,15 +269,6 @@ def another_type(column: Column, value: CellLike) -> InvalidInput:
         f"{value!r}. Convert it to what it was.",
         column=column.name,
     )
-
-
-def numpy_values(array: pa.Array, kind: npt.DTypeLike) -> AnyArray:
-    """Return the numbers of an Arrow array that has no nulls, without a copy and without importing pandas."""
-    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    data = array.buffers()[1]
-    if data is None or not len(array):
-        return np.empty(0, dtype=kind)
-    return np.frombuffer(data, dtype=kind)[array.offset : array.offset + len(array)]
 
 
 def seconds(array: pa.Array) -> Floats:

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from .._types import CellLike
 from ..errors import InvalidInput, UnwritableFile
 from ..errors.message import Setting
+from .arrow_arrays import arrow_text
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -150,18 +151,16 @@ def spelled(column: pa.Array, delimiter: str) -> pa.Array:
     if not pc.any(special).as_py():
         return cells
     doubled = pc.replace_substring(cells, '"', '""')
-    quote = pa.scalar('"', pa.large_string())
-    return pc.if_else(
-        special, pc.binary_join_element_wise(quote, doubled, quote, pa.scalar("", pa.large_string())), cells
-    )
+    quote = arrow_text('"')
+    return pc.if_else(special, pc.binary_join_element_wise(quote, doubled, quote, arrow_text("")), cells)
 
 
 def output_lines(columns: list[pa.Array], delimiter: str) -> pa.Array:
     """Return lines of cells as bytes: Arrow lays texts one behind the other, which is what a file of them is."""
-    between, end = (pa.scalar(text, pa.large_string()) for text in (delimiter, "\n"))
+    between, end = (arrow_text(text) for text in (delimiter, "\n"))
     empty = "" if len(columns) > 1 else '""'  # a line without anything would be no row
     joined = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement=empty)
-    lines = pc.binary_join_element_wise(joined, pa.scalar("", pa.large_string()), end)
+    lines = pc.binary_join_element_wise(joined, arrow_text(""), end)
     return b"".join(output_texts(chunk) for chunk in (lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]))
 
 

@@ -37,8 +37,10 @@ from .settings import Parameters
 from .state import FittedState, state_of_counts
 from .tuner import Tuner
 
-# Scores keep a probability for each row and class; of more cells than this, only some rows are scored.
-SCORED = 1 << 24
+# Scores keep a probability for each row and class, and about 100 bytes beside it; of more cells than this, only some
+# rows are scored. So they take less memory than reading does. The accuracy on 700,000 rows of three classes still has
+# a standard error of 0.06 % at most.
+SCORED = 1 << 21
 
 FoldFit = tuple[FittedState, Scores, Scores | None]  # of all rows, of the folds, of the textbook model in the folds
 
@@ -223,8 +225,12 @@ def _scores(
     labels = whole.classes.labels
     heavy, tuned = weights if rows.weight is not None else None, tuning if parameters.leaves_choices else None
     how = (place[truth], labels, heavy, *costs_of_scores(parameters, labels), tuned, fold)
-    posteriors = zip(*(one.posteriors for one in found), strict=True)
-    return [Scores.from_indices(np.concatenate(posterior), *how) for posterior in posteriors]
+    return [Scores.from_indices(_joined_posteriors(found), *how) for _ in models[0]]
+
+
+def _joined_posteriors(found: Sequence[BlockAnswers]) -> Floats:
+    """Return the probabilities of all blocks by the first kind of model that is left, which they then give up."""
+    return np.concatenate([one.posteriors.pop(0) for one in found])
 
 
 class BlockAnswers(NamedTuple):

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
 
 from .._types import AnyArray, ColumnLike, Floats, Label, Mask, Objects, TableLike
 from ..counting.weights import refuse_balanced
@@ -41,11 +38,16 @@ from .settings import (
     PriorLike,
     RandomStateLike,
 )
+from .sklearn_bases import DeferredEstimator, with_sklearn_bases
 from .state import FittedState, state_of_counts
 from .tuner import calibrated_state
 
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
-class NaiveBayes(ClassifierMixin, BaseEstimator):
+
+@with_sklearn_bases
+class NaiveBayes(DeferredEstimator):
     """Naive Bayes for tables as they are: texts, numbers, booleans, dates, missing values.
 
     Parameters
@@ -55,10 +57,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         categories and booleans are categorical; types with an order are ordinal; numbers, dates and times are
         Gaussian; sparse matrices are words.
     model : {"auto", "textbook", "refined"}, default="auto"
-        "auto" is the joint model: bins of numbers, pairs of columns and a linear term of all columns, with weights
-        fitted by leave-one-out log loss; `fit` goes over the rows twice. "textbook": columns are independent within a
-        class, each by its family. "refined" adds per-value offsets with a ridge penalty, e.g. of words, where they
-        lower the log loss of held-out rows. Fewer than 50 rows or more than 300 classes get the textbook model.
+        "auto" is the joint model: bins of numbers, pairs of columns, linear and quadratic terms of all columns, with
+        weights fitted by leave-one-out log loss; `fit` goes over the rows twice. "textbook": columns are independent
+        within a class, each by its family. "refined" adds per-value offsets with a ridge penalty, e.g. of words, where
+        they lower the log loss of held-out rows. Fewer than 50 rows or more than 300 classes get the textbook model.
     estimate : {"bayes", "map", "mle"}, default="bayes"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
     smoothing : float or "auto", default=1.0
@@ -222,6 +224,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     def _held(self) -> FittedClassifier:
         """Return the fitted model with the settings of the last call."""
         if self._fitted is None:
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."

@@ -12,6 +12,7 @@ import pyarrow as pa
 from .._types import Codes, Floats, Label, Places
 from ..counting.ahead import ahead
 from ..counting.files import Progress, in_file
+from ..data.arrow_arrays import arrow_choices, arrow_numbers
 from ..data.files import File, FileBlock
 from ..data.schema import likely
 from ..data.target import arrow_target
@@ -154,10 +155,10 @@ def _columns_of(fitted: FittedClassifier, batch: Batch, wanted: AnswerColumns) -
         low, high = probability_interval(fitted, rows, wanted.certainty.level)
         columns |= _ends_of_answers(fitted, columns["answer"], low, high)
     if wanted.probabilities:
-        columns |= {f"P({label})": pa.array(probabilities[:, k]) for k, label in enumerate(fitted.classes)}
+        columns |= {f"P({label})": arrow_numbers(probabilities[:, k]) for k, label in enumerate(fitted.classes)}
     if wanted.probabilities and wanted.certainty.interval is not None:
         for k, label in enumerate(fitted.classes):
-            columns |= {f"low({label})": pa.array(low[:, k]), f"high({label})": pa.array(high[:, k])}
+            columns |= {f"low({label})": arrow_numbers(low[:, k]), f"high({label})": arrow_numbers(high[:, k])}
     if wanted.certainty.set_level is not None:
         sets = prediction_sets(fitted, rows, wanted.certainty.set_level, by_class=wanted.certainty.by_class)
         columns["set"] = pa.array([BETWEEN.join(map(str, fitted.classes[row])) for row in sets])
@@ -172,7 +173,7 @@ def _ends_of_answers(fitted: FittedClassifier, answers: pa.Array, low: Floats, h
     places = {label: k for k, label in enumerate(fitted.classes.tolist())}
     at = np.array([places.get(answer, -1) for answer in answers.to_pylist()], dtype=np.intp)
     rows = np.arange(len(at))
-    return {name: pa.array(end[rows, at], mask=at < 0) for name, end in (("low", low), ("high", high))}
+    return {name: arrow_numbers(end[rows, at], at < 0) for name, end in (("low", low), ("high", high))}
 
 
 def _known_columns(fitted: FittedClassifier, batch: Batch) -> Batch:
@@ -203,15 +204,15 @@ def _decisions(fitted: FittedClassifier, probabilities: Floats, costly: bool) ->
     chosen = most_probable(probabilities) if plain else decide(probabilities, cost, parameters.reject)
     none = chosen < 0
     at = np.where(none, 0, chosen)
-    answers = pa.DictionaryArray.from_arrays(pa.array(chosen, pa.int32(), mask=none), pa.array(choices.tolist()))
+    answers = pa.DictionaryArray.from_arrays(arrow_numbers(chosen.astype(np.int32), none), arrow_choices(choices))
     columns = {"answer": answers if pa.types.is_string(answers.type.value_type) else answers.dictionary_decode()}
     places = {label: k for k, label in enumerate(classes.tolist())}
     class_of = np.array([places.get(label, -1) for label in choices.tolist()])[at]  # a choice need not be a class
     rows = np.arange(len(at))
-    columns["probability"] = pa.array(probabilities[rows, class_of], mask=none | (class_of < 0))
+    columns["probability"] = arrow_numbers(probabilities[rows, class_of], none | (class_of < 0))
     if costly:
         paid = np.where(none, parameters.reject or 0.0, expected_cost(probabilities, cost)[rows, at])
-        columns["expected_cost"] = pa.array(paid)
+        columns["expected_cost"] = arrow_numbers(paid)
     return columns
 
 

@@ -120,8 +120,14 @@ def smoothing_array(smoothing: Smoothing) -> Floats:
 
 
 def padded(table: Floats) -> Floats:
-    """Return a table [line, class] as the kernels read it: classes filled up with zeros to a multiple of four."""
-    out = np.zeros((table.shape[0], -(-table.shape[1] // 4) * 4))
+    """Return a table [line, class] as the kernels read it: classes filled up with zeros to a multiple of four.
+
+    It begins at a multiple of 64 bytes, so that a short line lies in one line of the processor's cache and not in two.
+    """
+    lines, width = table.shape[0], -(-table.shape[1] // 4) * 4
+    room = np.zeros(lines * width + 8)
+    first = -int(room.__array_interface__["data"][0]) % 64 // room.itemsize
+    out = room[first : first + lines * width].reshape(lines, width)
     out[:, : table.shape[1]] = table
     return out
 

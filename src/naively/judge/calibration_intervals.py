@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 from scipy.special import betaincinv
 
 from .._types import Floats, Places
@@ -34,6 +33,8 @@ class ScoreCounts:
 
     def _with_row(self, at: int, own: float) -> float:
         """Return the isotonic regression at a bin, with a row there that is of the class by this weight."""
+        from scipy.optimize import isotonic_regression  # slow to import; few models are asked for intervals
+
         rows, every = self.own.copy(), self.every.copy()
         rows[at] += own
         every[at] += self.row_weight

@@ -64,7 +64,7 @@ def standard_errors(scores: Scores) -> dict[str, float]:
     """Return the standard error of each score: over folds if there are folds of several rows each, else over rows."""
     names = score_names(scores)
     if has_comparable_folds(scores):
-        folds = [score_values(part, names) for part in scores._of_folds.values()]
+        folds = scores._fold_scores.values()
         return {name: standard_error_over_folds(fold[name] for fold in folds) for name in names}
     nan, weights = float("nan"), scores._w
     answered = scores._w * scores._answered
@@ -93,15 +93,14 @@ def rows_by_fold(folds: Longs) -> dict[int, Places]:
 
 def fold_frame(scores: Scores) -> FrameLike:
     """Return the scores of each fold as a data frame; without folds all rows are one."""
-    names, parts = score_names(scores), scores_by_fold(scores)
-    folds = [score_values(part, names) for part in parts.values()]
-    columns = {name: [fold[name] for fold in folds] for name in names}
-    return frame({"fold": list(parts), "rows": [part.rows for part in parts.values()], **columns})
+    names = ("rows", *score_names(scores))
+    folds = {0: scores_by_name(scores)} if scores.folds is None else scores._fold_scores
+    return frame({"fold": list(folds), **{name: [fold[name] for fold in folds.values()] for name in names}})
 
 
-def scores_by_fold(scores: Scores) -> dict[int, Scores]:
-    """Return the scores of each fold by its number."""
-    return {0: scores} if scores.folds is None else scores._of_folds
+def scores_by_name(scores: Scores) -> dict[str, float]:
+    """Return the number of rows and every score."""
+    return {"rows": scores.rows, **score_values(scores, ("coverage", *ALL_SCORES, "skill"))}
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -182,15 +181,14 @@ def scores_as_json(scores: Scores) -> JsonObject:
     constant = scores.baseline.answers[0] if scores.baseline._answered[0] else None
     if constant is not None and not in_numbers:
         constant = scores.choices[int(constant)]
-    parts = scores_by_fold(scores) if scores.folds is not None else {}
     return {
         "rows": as_row_count(scores.rows),
         **_json_scores(scores, names),
         "spread": {name: json_value(scores.spread.get(name, float("nan"))) for name in names},
         "spread_over": "folds" if has_comparable_folds(scores) else "rows",
         "folds": [
-            {"fold": number, "rows": as_row_count(part.rows), **_json_scores(part, names)}
-            for number, part in parts.items()
+            {"fold": number, "rows": as_row_count(fold["rows"]), **{name: json_value(fold[name]) for name in names}}
+            for number, fold in scores._fold_scores.items()
         ],
         "baseline": {
             "answer": None if constant is None else json_value(constant),

@@ -290,10 +290,11 @@ class Scores(EvaluatedRows):
         return self._with(posterior, self.answers[at], self.truth[at], weights, None)
 
     @cached_property
-    def _of_folds(self) -> dict[int, Scores]:
-        """The scores of each fold that has weight."""
+    def _fold_scores(self) -> dict[int, dict[str, float]]:
+        """The number of rows and the scores of each fold that has weight, by name; its rows are not held twice."""
         parts = {} if self.folds is None else score_report.rows_by_fold(self.folds)
-        return {number: self._of_rows(at) for number, at in parts.items() if self._w[at].any()}
+        of_parts = ((number, at) for number, at in parts.items() if self._w[at].any())
+        return {number: score_report.scores_by_name(self._of_rows(at)) for number, at in of_parts}
 
     @cached_property
     def spread(self) -> dict[str, float]:

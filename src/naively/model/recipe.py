@@ -230,13 +230,17 @@ class Recipe:
     cell_gain_errors: float = 1.0
     # No weaker ridge is tried where held-out loss has risen by these proportions: past its best, and where none gained.
     cell_loss_rises: tuple[float, float] = (0.02, 0.1)
-    # Of few rows, folds are fitted where under one of these ridges offsets let the loss of all rows fall by more than
-    # chance would. A limit of time.
+    # Of so few rows, folds are fitted where under one of these ridges offsets let the loss of all rows fall by more
+    # than chance would. A limit of time.
+    cell_screened_rows: int = 500
     cell_tried_ridges: tuple[float, ...] = (10.0, 1.0)
-    # Folds of few rows, and of many: offsets are fitted without each, and used where they gain on it. So many held-out
-    # rows that gain nothing are enough to tell. Limits of time.
+    # Folds of few rows, and of so many: offsets are fitted without each, and used where they gain on it. So many
+    # held-out rows are enough to choose the ridge, and to go without if they gain nothing. Limits of time.
     cell_folds: tuple[int, int] = (5, 3)
-    cell_rows: int = 500
+    cell_many_rows: int = 1_000
+    cell_rows: int = 1_000
+    # Offsets at most, for each row; pairs of columns of less weight go without. A limit of time.
+    cell_offsets: int = 8
     # Evaluations of the loss at most while ridges are compared; the gain, as a proportion of the loss, at which the
     # last fit ends. Numerical.
     cell_evaluations: int = 40

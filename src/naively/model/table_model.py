@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from .._types import AnyArray, Codes, Floats, Label, Matrices, Matrix, TableLike
+from .._types import AnyArray, CellLike, Codes, Floats, Label, Matrices, Matrix, TableLike
 from ..counting import arrays
 from ..counting.column_moments import joined_moments
 from ..counting.wide import counts_words, wide_cells
@@ -66,9 +66,17 @@ class LabelColumn:
         self.read, refuse = label_reader(column), settings.unseen == "error"
         self.coder = Coder(column, self.places, self.places[None], self.unseen, refuse=refuse)
 
-    def code_of(self, value: object) -> int:
-        """Return the code of a value as people write it."""
-        return self.code(self.read(value))
+    def code_reader(self) -> Reader:
+        """Return what makes the code of a value as people write it."""
+        places, read, code, none = self.places, self.read, self.code, frozenset(self.coder.none)
+        plain = self.column.type == "text" and not isinstance(self.column.family, (Bernoulli, Bins))
+
+        def code_of(value: CellLike) -> int:
+            # A text that is a label needs nothing else: most cells of most rows are such.
+            known = places.get(value) if plain and type(value) is str and value not in none else None
+            return code(read(value)) if known is None else known
+
+        return code_of
 
     def code(self, label: Label) -> int:
         """Return the code of a label; of one that was never seen, the last, if that is no error."""
@@ -144,7 +152,7 @@ class TableModel:
         # Answers are scored by this one, which other kinds of models replace.
         self.scorer: AdditiveModel[ScoreTerm] = self.textbook
         self._numbers = {k: [(c.name, number_reader(c)) for c in cs] for k, (_, cs) in self.numbers.items()}
-        self._codes: list[tuple[str, Reader]] = [(one.column.name, one.code_of) for one in self.labels]
+        self._codes: list[tuple[str, Reader]] = [(one.column.name, one.code_reader()) for one in self.labels]
         self._codes += [(numbers[at].name, missing_reader(numbers[at])) for at, _ in self.missing_flags]
 
     # -- single columns -----------------------------------------------------------------------------------------

@@ -294,4 +294,9 @@ def arrow_layout(texts: Sequence[str], first: int) -> tuple[pa.Array, int, bool]
 
 def kernel_texts_of_names(texts: Sequence[str]) -> _kernels.TextColumn:
     """Return strings as the kernels read them."""
-    return kernel_texts_of_arrow(*arrow_layout(texts, 0))
+    texts = list(texts)
+    if all(map(str.isascii, texts)):
+        return _kernels.TextColumn.strings(texts)
+    data = [text.encode("utf-8", "surrogatepass") for text in texts]  # Arrow would import pandas for that
+    starts = np.cumsum([0, *map(len, data)], dtype=np.int64)
+    return _kernels.TextColumn.buffer(starts, np.frombuffer(b"".join(data), np.uint8), None, 0, 0, True)

@@ -21,6 +21,7 @@ from ..._frames import is_of_pandas
 from ..._types import CellLike, Json, Label
 from ...errors import InvalidInput
 from ...stats.axis import sort_key
+from ..arrow_arrays import arrow_strings
 
 MIXED = "mixed"
 NUMPY_KINDS = "biufU"  # scalars of NumPy that count as Python's own: booleans, whole numbers, numbers, texts
@@ -84,7 +85,7 @@ def encode_labels(labels: Iterable[Label]) -> tuple[str, pa.Array]:
         kind = None  # Arrow has no room for them; JSON has
     text = json_text if kind is None else kind.text
     try:
-        texts = pa.array([None if label is None else text(label) for label in values], pa.large_string())
+        texts = arrow_strings([None if label is None else text(label) for label in values])
     except UnicodeEncodeError as error:
         raise InvalidInput(f"a file cannot hold the text {error.object!r}: it is no valid Unicode.") from None
     return (MIXED if kind is None else kind.name), texts

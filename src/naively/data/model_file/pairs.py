@@ -12,6 +12,7 @@ from ..._types import Floats, JsonObject
 from ...errors import InvalidInput
 from ...stats import Axis
 from ...stats.pairs import JointCounts
+from ..arrow_arrays import numpy_floats, numpy_integers
 from .labels import encode_labels
 from .statistics import SCHEMA, TEXT, Integers, RowGroup, class_codes, class_texts, column_without_nulls, need, stored
 
@@ -101,7 +102,7 @@ def pairs_piece(rows: pa.Table, said: JsonObject, classes: Axis) -> RowGroup:
     row, column = both
     need((row <= column).all(), "a product stands below the diagonal")
     at[~alone] = len(bins) + row * len(features) + column
-    numbers = column_without_nulls(rows, "n").to_numpy(zero_copy_only=False)
+    numbers = numpy_floats(column_without_nulls(rows, "n"))
     return RowGroup(class_codes(column_without_nulls(rows, "class"), classes), at, [numbers], None)
 
 
@@ -119,7 +120,7 @@ def pair_codes(rows: pa.Table, part: str) -> tuple[Integers, list[Name]]:
     )
     width = max(len(values.dictionary), 1)
     seen, which = np.unique(
-        columns.indices.to_numpy().astype(np.int64) * width + values.indices.to_numpy(), return_inverse=True
+        numpy_integers(columns.indices).astype(np.int64) * width + numpy_integers(values.indices), return_inverse=True
     )
     names, texts = columns.dictionary.to_pylist(), values.dictionary.to_pylist()
     return which, [(names[pair // width], texts[pair % width]) for pair in seen.tolist()]

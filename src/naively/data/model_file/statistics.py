@@ -16,6 +16,7 @@ from ...errors import InvalidInput, InvalidSetting
 from ...stats import Axis, Moments, Table, WordTable
 from ...stats.counts import ColumnStatistic
 from ...text import TextReader, Tokens
+from ..arrow_arrays import arrow_places, numpy_flags, numpy_floats, numpy_integers
 from .labels import decode_labels, encode_labels, from_json, labels_in_json
 
 WORD = pa.dictionary(pa.int32(), pa.string())
@@ -159,9 +160,7 @@ def row_group(rows: pa.Table, name: str | None, classes: Axis) -> RowGroup:
         column_without_nulls(rows, "column").unique().to_pylist() == [name],
         f"rows of column {name!r} are not where they should be",
     )
-    numbers = [
-        column_without_nulls(rows, part).to_numpy(zero_copy_only=False) for part in PARTS if part in rows.column_names
-    ]
+    numbers = [numpy_floats(column_without_nulls(rows, part)) for part in PARTS if part in rows.column_names]
     index, texts = run_lengths(column_without_nulls(rows, "value").cast(TEXT))
     return RowGroup(class_codes(column_without_nulls(rows, "class"), classes), index, numbers, texts)
 
@@ -227,7 +226,7 @@ def axis_of(entry: JsonObject, groups: list[pa.Array]) -> tuple[Axis, Integers]:
     texts = pa.chunked_array(groups, TEXT)
     texts.validate(full=True)  # what is no text is found now, and not when the labels are asked for
     if "numbered" in entry:
-        axis, places = Axis.numbered(entry["numbered"]), texts.cast(pa.int64()).to_numpy()
+        axis, places = Axis.numbered(entry["numbered"]), numpy_integers(texts.cast(pa.int64()).combine_chunks())
         need(len(texts) == 0 or 0 <= places.min() <= places.max() < len(axis), "a number lies outside its axis")
         return axis, places
     seen = Axis.ordered(decode_labels(entry["type"], texts))
@@ -254,8 +253,8 @@ def run_lengths(texts: pa.Array) -> tuple[Integers, pa.Array]:
     need(known.null_count == 0, "a missing value is not the last")
     new = np.zeros(len(texts), np.bool_)
     new[:1], new[len(known) : len(known) + 1] = True, True
-    new[1 : len(known)] = pc.not_equal(known[1:], known[:-1]).to_numpy(zero_copy_only=False)
-    return np.cumsum(new, dtype=np.int32) - 1, texts.take(pa.array(np.flatnonzero(new)))
+    new[1 : len(known)] = numpy_flags(pc.not_equal(known[1:], known[:-1]))
+    return np.cumsum(new, dtype=np.int32) - 1, texts.take(arrow_places(np.flatnonzero(new)))
 
 
 def class_codes(words: pa.Array, classes: Axis) -> Integers:
@@ -263,7 +262,7 @@ def class_codes(words: pa.Array, classes: Axis) -> Integers:
     need(words.null_count == 0, "a row has no class")
     place = {text: at for at, text in enumerate(class_texts(classes).to_pylist())}
     places = np.array([place[text] for text in words.dictionary.to_pylist()], np.int32)
-    found: Integers = places[words.indices.to_numpy()]
+    found: Integers = places[numpy_integers(words.indices)]
     return found
 
 

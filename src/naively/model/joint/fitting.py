@@ -57,7 +57,8 @@ def enough(rows: Rows, numbers: int = 0, fewest: int | None = None, recipe: Reci
     if isinstance(rows.target, SoftLabels):
         classes = int(rows.target.proportions.any(axis=0).sum())
     else:
-        classes = len(np.unique(rows.target.codes))
+        codes = rows.target.codes  # -1 where there is no label
+        classes = int(np.count_nonzero(np.bincount(codes + np.int32(1))))
     return 1 < classes <= recipe.most_classes and numbers < most_features(classes, recipe)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..._threads import in_threads
 from ..._types import Floats, Singles
 from .associations import value_scores, value_scores_left_out
 from .levels import DENSITY, EACH, LEVEL_TERMS, NEAR
@@ -40,13 +41,17 @@ class LabelTerms(TermKind):
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, Singles]]:
         """Give the leave-one-out terms of rows."""
         counts, pseudo = held.counts, held.counts.recipe.value_pseudo_count
-        for at, n in enumerate(counts.tables):
+
+        def terms_of(at: int) -> list[tuple[Term, Singles]]:
             column, codes = (len(counts.grid.numbers) + at,), held.sample.labels[:, at]
             if (levels := counts.levels_of(at)) is not None:
-                for name, values in levels.scores_left_out(codes, held.rows):
-                    yield Term(VALUE, name, column), values
-            else:
-                yield Term(VALUE, LABELS, column), value_scores_left_out(n, codes, held.rows, pseudo)
+                found = levels.scores_left_out(codes, held.rows)
+                return [(Term(VALUE, name, column), values) for name, values in found]
+            values = value_scores_left_out(counts.tables[at], codes, held.rows, pseudo)
+            return [(Term(VALUE, LABELS, column), values)]
+
+        for found in in_threads(terms_of, range(len(counts.tables))):
+            yield from found
 
     def start_group(self, block: Term) -> str | None:
         """Return the group that all terms of levels share; labels have a single term."""

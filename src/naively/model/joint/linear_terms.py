@@ -36,8 +36,10 @@ class LinearTerms(TermKind):
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, Singles]]:
         """Give the leave-one-out terms of rows, each under the ridge of least leave-one-out log loss."""
-        for which in linear_features(held.counts.grid):
-            scores, rotated = rotated_rows(held, which)
+        linear = {which: held.counts.linear(which) for which in linear_features(held.counts.grid)}
+        in_threads(lambda one: one.directions, linear.values())  # each is kept where it was computed
+        for which, scores in linear.items():
+            rotated = rotated_rows(held, scores)
             some = np.arange(min(len(rotated.rows), held.counts.recipe.linear_rows))
             weights = held.sample.weights[some]
             ridge = scores.best_ridge(rotated.some(some), held.rows.some(some), weights, held.counts.prior)
@@ -48,7 +50,8 @@ class LinearTerms(TermKind):
         """Give the terms that have a weight, under the ridge that was chosen."""
         for which in linear_features(held.counts.grid):
             if weights.get(Term(LINEAR, which)):
-                scores, rotated = rotated_rows(held, which)
+                scores = held.counts.linear(which)
+                rotated = rotated_rows(held, scores)
                 yield Term(LINEAR, which), scores.scores_left_out(rotated, held.rows, held.ridges[which])
 
     def add_tables(self, tables: TableBuilder) -> None:
@@ -75,9 +78,9 @@ def linear_features(grid: Grid) -> tuple[str, ...]:
     return ("numbers", "bins") if bins else ("numbers",)
 
 
-def rotated_rows(held: LeaveOneOut, which: str) -> tuple[LinearScores, RotatedRows]:
-    """Return linear scores, and rows along the axes of their scatter."""
-    linear, cells, grid = held.counts.linear(which), held.sample.cells, held.counts.grid
+def rotated_rows(held: LeaveOneOut, linear: LinearScores) -> RotatedRows:
+    """Return rows along the axes of the scatter of linear scores."""
+    cells, grid = held.sample.cells, held.counts.grid
     missing = np.hstack([cells.fine < 0, cells.codes[:, len(grid.numbers) :] < 0]).astype(np.float64)
     first = int(linear.features[0])
     precision = precision_of(len(cells) * (grid.features - first))
@@ -88,7 +91,7 @@ def rotated_rows(held: LeaveOneOut, which: str) -> tuple[LinearScores, RotatedRo
         np.matmul(features(grid, cells.take(rows), first, precision), axes, out=turned[rows])
 
     in_threads(turn, row_blocks(len(cells)))
-    return linear, RotatedRows(turned, missing)
+    return RotatedRows(turned, missing)
 
 
 def features(grid: Grid, cells: Cells, first: int = 0, precision: npt.DTypeLike | None = None) -> Singles | Floats:

@@ -264,11 +264,10 @@ class JointModel(TableModel):
                 out[:, place[name]] += scores
                 if kind.joint:
                     joint[:, place[name]] += scores
-        for (i, j), table in zip(tables.pairs.pairs, tables.pairs.tables, strict=True):
-            a, b, at = columns[PAIRS][:, i], columns[PAIRS][:, j], place[self.pair_names[i, j]]
-            known = np.flatnonzero((a >= 0) & (b >= 0))
-            out[known, at] += table[a[known], b[known]]
-            joint[known, at] += table[a[known], b[known]]
+        shown = [place[self.pair_names[pair]] for pair in tables.pairs.pairs]
+        of_pairs = tables.pairs.contributions(columns[PAIRS])
+        out[:, shown] += of_pairs
+        joint[:, shown] += of_pairs
         return Contributions(out, joint)
 
     @cached_property

@@ -15,7 +15,7 @@ from .associations import precision_of, row_blocks
 from .soft_rows import RowClasses, SoftRows
 
 # Multiplications from which on it pays to share them among threads.
-SHARED_PRODUCTS = 1 << 22
+SHARED_PRODUCTS = 1 << 20
 
 
 Found = TypeVar("Found")
@@ -195,7 +195,7 @@ class TermBlock(NamedTuple):
     def along(self, error: Floats) -> Floats:
         """Return the sum over rows and classes of each term times an error, [class, row]."""
         own = error[1:, self.rows].astype(self.x.dtype)
-        return np.asarray((self.x @ own[:, :, None])[:, :, 0].sum(axis=0), dtype=np.float64)
+        return np.asarray(np.matmul(self.x, own[:, :, None])[:, :, 0].sum(axis=0), dtype=np.float64)
 
     def curve(self, p: Floats, weights: Floats) -> Floats:
         """Return the curvature of the loss of these rows, by terms and biases."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..._threads import in_threads
 from ..._types import Singles
 from .associations import value_scores, value_scores_left_out
 from .tables import TableBuilder
@@ -32,14 +33,20 @@ class BinTerms(TermKind):
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, Singles]]:
         """Give the leave-one-out terms of rows."""
-        counts, pseudo = held.counts, held.counts.recipe.value_pseudo_count
-        for width in counts.recipe.value_bins:
-            for at in range(len(counts.grid.numbers)):
-                to = counts.bins(at, width)
-                codes = np.append(to, np.int32(-1))[held.sample.cells.fine[:, at]]
-                n = merged(counts.fine(at), to, 1)
-                if n.shape[1] > 1:
-                    yield Term(VALUE, width, (at,)), value_scores_left_out(n, codes, held.rows, pseudo)
+        counts, pseudo, fine = held.counts, held.counts.recipe.value_pseudo_count, held.sample.cells.fine
+
+        def values_of(term: Term) -> Singles | None:
+            (at,), width = term.columns, int(term.level or 0)
+            to = counts.bins(at, width)
+            n = merged(counts.fine(at), to, 1)
+            codes = np.append(to, np.int32(-1))[fine[:, at]]
+            return value_scores_left_out(n, codes, held.rows, pseudo) if n.shape[1] > 1 else None
+
+        numbers = range(len(counts.grid.numbers))
+        terms = [Term(VALUE, width, (at,)) for width in counts.recipe.value_bins for at in numbers]
+        for term, values in zip(terms, in_threads(values_of, terms), strict=True):
+            if values is not None:
+                yield term, values
 
     def start_group(self, block: Term) -> str | None:
         """Return the group that all terms of numbers share."""
@@ -88,9 +95,9 @@ class DensityTerms(TermKind):
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, Singles]]:
         """Give the leave-one-out terms of rows."""
-        for at, number in enumerate(held.counts.grid.numbers):
-            if number.scale:
-                yield Term(VALUE, STUDENT_T, (at,)), density_left_out(held, at)
+        numbers = [at for at, number in enumerate(held.counts.grid.numbers) if number.scale]
+        for at, values in zip(numbers, in_threads(lambda at: density_left_out(held, at), numbers), strict=True):
+            yield Term(VALUE, STUDENT_T, (at,)), values
 
     def start_group(self, block: Term) -> str | None:
         """Return the group that all terms of numbers share."""

@@ -56,10 +56,11 @@ def affordable_layout(counts: TermCounts, fit: JointFit, rows: int) -> CellLayou
     pairs = pairs_with_weight(fit)
     sizes = np.diff(CellLayout(grid, pairs).starts)
     columns = len(grid.names)
-    room = MOST_OFFSETS // classes - int(sizes[:columns].sum())
+    values = int(sizes[:columns].sum())
     deep = MOST_CELLS // (classes * max(rows, 1)) - columns
-    if room < 0 or deep < 0:
+    if values * classes > MOST_OFFSETS or deep < 0:
         return None
+    room = min(MOST_OFFSETS, counts.recipe.cell_offsets * rows) // classes - values
     fitting = int((np.cumsum(sizes[columns:-1]) <= room).sum())
     return CellLayout(grid, tuple(sorted(pairs[: min(fitting, deep)])))
 
@@ -132,21 +133,21 @@ class OffsetFolds:
     def fitted(self) -> CellOffsets | None:
         """Return the offsets under the ridge of least held-out loss; None where they do not clearly gain."""
         recipe, path = self.counts.recipe, RidgePath(self.counts.recipe)
-        few = len(self.sample.y) < recipe.offset_held_out_rows
-        if few and not self.may_gain():
+        rows = len(self.sample.y)
+        if rows < recipe.cell_screened_rows and not self.may_gain():
             return None
-        number = recipe.cell_folds[0 if few else 1]
+        number = recipe.cell_folds[0 if rows < recipe.cell_many_rows else 1]
         fold = self.layout.folds(self.sample.cells, number)
         for at in range(number):
             held = fold == at
             if not held.any() or len(np.unique(self.sample.y[~held])) < 2:
                 return None
-            rows = self.rows_with(self.scores_without(held))
-            path.follow(self.problem(rows.some(np.flatnonzero(~held))), rows.some(np.flatnonzero(held)))
-            enough = len(path.gain) >= recipe.cell_rows
-            if (enough or at > 0) and float(path.gain.sum()) <= 0:
+            whole = self.rows_with(self.scores_without(held))
+            path.follow(self.problem(whole.some(np.flatnonzero(~held))), whole.some(np.flatnonzero(held)))
+            gains = float(path.gain.sum()) > 0
+            if not gains and (at > 0 or len(path.gain) >= recipe.cell_rows):
                 return None
-            if enough:
+            if gains and len(path.gain) >= recipe.cell_rows:
                 path.settle()
         if not path.is_clear():
             return None

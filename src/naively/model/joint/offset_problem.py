@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels import offset_loss
+from ..._kernels import fit_offsets
 from ..._threads import threads_here
 from ..._types import Codes, Floats, Longs
 from ...families.family import padded
-from ..lbfgs import minimize_lbfgs
 from ..recipe import Recipe
 from .cell_offsets import CellLayout
 from .term_counts import TermCounts
@@ -52,10 +51,23 @@ class OffsetPenalty:
 
     @cached_property
     def tied(self) -> Floats:
-        """1 for every offset that has a neighbor after it, else 0, [offset but the last, 1]."""
-        out = np.zeros((self.size - 1, 1))
+        """1 for every offset that has a neighbor after it, else 0."""
+        out = np.zeros(self.size)
         for run, _ in self.runs:
             out[run.start : run.stop - 1] = 1.0
+        return out
+
+    @cached_property
+    def ends(self) -> Longs:
+        """Where each run begins and ends, [run, 2]."""
+        return np.array([(run.start, run.stop) for run, _ in self.runs], dtype=np.int64).reshape(-1, 2)
+
+    @cached_property
+    def positions(self) -> Floats:
+        """Where each offset lies in its run; 0 for those in none."""
+        out = np.zeros(self.size)
+        for run, positions in self.runs:
+            out[run] = positions
         return out
 
     @cached_property
@@ -63,10 +75,9 @@ class OffsetPenalty:
         """How many parameters a class has: offsets, and the slope of each number."""
         return self.size + len(self.runs)
 
-    def offsets(self, v: Floats, out: Floats | None = None) -> Floats:
+    def offsets(self, v: Floats) -> Floats:
         """Return all offsets [offset, class], given deviations and then slopes [parameter, class]."""
-        out = np.empty((self.size, v.shape[1])) if out is None else out
-        np.copyto(out, v[: self.size])
+        out = v[: self.size].copy()
         for slope, (run, positions) in zip(v[self.size :], self.runs, strict=True):
             out[run] += positions[:, None] * slope
         return out
@@ -79,20 +90,11 @@ class OffsetPenalty:
             out[at] = positions @ slope[run]
         return out
 
-    def value(self, v: Floats, ridge: float) -> tuple[float, Floats]:
-        """Return the penalty and its slope."""
-        slope = self.pulls_under(ridge)[:, None] * v
-        apart = np.diff(v[: self.size], axis=0)
-        apart *= self.tied * (ridge * self.recipe.offset_neighbor_pull)
-        slope[1 : self.size] += apart
-        slope[: self.size - 1] -= apart
-        return 0.5 * float(np.einsum("pk,pk->", v, slope)), slope
-
     def curve(self, ridge: float) -> Floats:
         """Return the curvature along each parameter."""
-        out, tied = self.pulls_under(ridge), self.tied[:, 0] * (ridge * self.recipe.offset_neighbor_pull)
-        out[1 : self.size] += tied
-        out[: self.size - 1] += tied
+        out, tied = self.pulls_under(ridge), self.tied * (ridge * self.recipe.offset_neighbor_pull)
+        out[1 : self.size] += tied[:-1]
+        out[: self.size] += tied
         return out
 
     def pulls_under(self, ridge: float) -> Floats:
@@ -151,7 +153,6 @@ class OffsetProblem:
     def __init__(self, rows: OffsetRows, penalty: OffsetPenalty, classes: int) -> None:
         self.rows, self.penalty, self.classes = rows, penalty, classes
         self._curve = self._curvature()
-        self._table, self._slope = (np.zeros((penalty.size + 1, rows.scores.shape[1])) for _ in range(2))
 
     def _curvature(self) -> Floats:
         """Return the curvature of the loss along each parameter where all offsets are 0, [parameter, class]."""
@@ -188,19 +189,12 @@ class OffsetProblem:
         """Return the offsets of parameters, [offset, class], of classes alone."""
         return self.penalty.offsets(v)[:, : self.classes]
 
-    def value(self, flat: Floats, ridge: float) -> tuple[float, Floats]:
-        """Return the penalized loss and its slope."""
-        v, size = flat.reshape(self.penalty.parameters, -1), self.penalty.size
-        self.penalty.offsets(v, self._table[:size])
-        self._slope[:] = 0.0
-        loss = offset_loss(*self.rows, self._table, self._slope, threads_here())
-        pulled, back = self.penalty.value(v, ridge)
-        back += self.penalty.of_parameters(self._slope[:size])
-        return loss + pulled, back.ravel()
-
     def solve(self, start: Floats, ridge: float, evaluations: int, tolerance: float) -> Floats:
         """Return the best parameters under a ridge, [parameter, class], by so many evaluations at most."""
-        steps = (1.0 / (self._curve + self.penalty.curve(ridge)[:, None])).ravel()
-        limits = evaluations, tolerance, self.penalty.recipe.lbfgs_memory
-        found, _ = minimize_lbfgs(lambda v: self.value(v, ridge), start.ravel(), steps, *limits)
-        return found.reshape(start.shape)
+        penalty, recipe = self.penalty, self.penalty.recipe
+        steps = 1.0 / (self._curve + penalty.curve(ridge)[:, None])
+        near, v = ridge * recipe.offset_neighbor_pull * penalty.tied, start.copy()
+        pulls = penalty.pulls_under(ridge)
+        limits = evaluations, tolerance, recipe.lbfgs_memory
+        fit_offsets(*self.rows, pulls, near, penalty.ends, penalty.positions, steps, *limits, v, threads_here())
+        return v

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -49,11 +49,32 @@ class PairTables:
         part = self.table[begin : begin + high * wide].reshape(high, wide, -1)
         return part[:-1, :-1, : len(self.classes)]
 
+    def contributions(self, codes: Codes) -> Floats:
+        """Return the contribution of each pair to the score of each row, [row, pair, class]."""
+        sizes = np.diff(self.offsets)
+        known = np.where(codes < 0, sizes, codes)  # the line of missing values comes last
+        lines = known[:, self.first] * (sizes[self.second] + 1) + known[:, self.second] + self.lines
+        found: Floats = self.table[lines, : len(self.classes)]
+        return found
+
     def add(self, pair: tuple[int, int], scores: Floats) -> None:
         """Add contributions [code, code, class] to those of a pair of columns, while the tables are made."""
         at = self.pairs.index(pair)
         part = self._part(*pair, int(self.lines[at]))
         part += scores
+
+    def with_more(self, pairs: Sequence[tuple[int, int]]) -> PairTables:
+        """Return the tables with those of other pairs, which contribute nothing yet; the same where there are none."""
+        if not pairs:
+            return self
+        first, second = (np.array(part, dtype=np.int64) for part in zip(*pairs, strict=True))
+        sizes = np.diff(self.offsets) + 1
+        lines = len(self.table) + offsets_of(sizes[first] * sizes[second])
+        return PairTables(
+            self.classes, self.offsets, np.append(self.first, first), np.append(self.second, second),
+            np.append(self.lines, lines[:-1]),
+            np.vstack([self.table, np.zeros((int(lines[-1]) - len(self.table), self.table.shape[1]))]),
+        )  # fmt: skip
 
     def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have the contributions of the pairs added to the scores."""

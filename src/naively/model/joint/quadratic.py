@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from ..._types import Floats, Singles
+from ..._types import Floats, Longs, Singles
 from ...data.grid import Cells, Grid
 from .associations import HeldOutRows, MixedRows, precision_of
 from .linear import MIXED_ROWS, LinearScores
@@ -253,26 +253,44 @@ class QuadraticScores:
         spread = float((first - last).sum())
         share = (precision.log_det - float(last.sum())) / spread if spread > 1e-9 else 0.5
         means = self.means[k] * (precision.matrix @ self.means[k])
-        return np.asarray(-0.5 * (last + share * (first - last) + [means[columns].sum() for columns in self.columns]))
+        return np.asarray(-0.5 * (last + share * (first - last) + np.bincount(self._owners, means, len(first))))
+
+    @cached_property
+    def _owners(self) -> Longs:
+        """The column of each direction."""
+        out = np.empty(sum(self.sizes), dtype=np.int64)
+        for at, columns in enumerate(self.columns):
+            out[columns] = at
+        return out
+
+    @cached_property
+    def _columns_by_size(self) -> list[tuple[list[int], Longs]]:
+        """The columns of as many directions, and their directions, [column, direction]."""
+        out = []
+        for size in sorted(set(self.sizes) - {0}):
+            some = [at for at, own in enumerate(self.sizes) if own == size]
+            out.append((some, np.array([self.columns[one].start for one in some])[:, None] + np.arange(size)))
+        return out
 
     def _log_dets(self, matrix: Floats) -> Floats:
         """Return the logarithm of the determinant of the part of each column."""
-        single = np.log(np.diagonal(matrix))
-        return np.array(
-            [
-                single[columns.start] if size == 1 else np.linalg.slogdet(matrix[columns, columns])[1] if size else 0.0
-                for columns, size in zip(self.columns, self.sizes, strict=True)
-            ]
-        )
+        out, diagonal = np.zeros(len(self.columns)), np.diagonal(matrix)
+        for some, at in self._columns_by_size:
+            if at.shape[1] == 1:
+                out[some] = np.log(diagonal[at[:, 0]])
+            else:
+                out[some] = np.linalg.slogdet(matrix[at[:, :, None], at[:, None, :]])[1]
+        return out
 
 
 def inverted(covariance: Floats) -> Precision:
     """Return the inverse of a covariance; a ridge has made it positive."""
-    root, failed = dpotrf(covariance.T, lower=1, clean=0)
+    root, failed = dpotrf(covariance.T, lower=1, clean=1)
     assert not failed, "a ridge makes every covariance positive"
-    half, _ = dpotri(root, lower=1)
-    whole = np.tril(half)
-    return Precision(whole + np.tril(whole, -1).T, 2 * float(np.log(np.diagonal(root)).sum()))
+    half, _ = dpotri(root, lower=1)  # the upper half stays 0
+    whole = half + half.T
+    whole.reshape(-1)[:: len(whole) + 1] *= 0.5
+    return Precision(whole, 2 * float(np.log(np.diagonal(root)).sum()))
 
 
 def contrasts(size: int) -> Floats:

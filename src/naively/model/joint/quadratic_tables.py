@@ -8,7 +8,7 @@ score of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
@@ -19,7 +19,6 @@ from ..._types import Floats, Longs, Matrix
 from ...data.grid import Cells, Grid
 from ...families.family import padded
 from ...stats import Axis
-from ...stats.accumulators import offsets_of
 from .pair_tables import PairTables
 from .quadratic import QuadraticScores, Shrinkage
 from .term_counts import TermCounts
@@ -74,29 +73,21 @@ class QuadraticTable:
         return [int(at) for at in np.flatnonzero(np.diff(self.grid.offsets) > 1) if at >= len(self.grid.numbers)]
 
     def with_pairs_of_labels(self, pairs: PairTables) -> PairTables:
-        """Return the tables of pairs with the products of flags of two columns added."""
-        known = dict(zip(pairs.pairs, pairs.lines.tolist(), strict=True))
-        sizes, first = np.diff(pairs.offsets) + 1, len(self.grid.numbers)
-        wanted = list(combinations(self._labels, 2))
-        new = [pair for pair in wanted if pair not in known]
-        lines = offsets_of(np.array([sizes[i] * sizes[j] for i, j in new], dtype=np.int64))
-        known |= dict(zip(new, (len(pairs.table) + lines[:-1]).tolist(), strict=True))
-        table = np.vstack([pairs.table, np.zeros((int(lines[-1]), pairs.table.shape[1]))])
-        line_of = np.full((len(sizes), len(sizes)), -1, dtype=np.int64)
-        for pair in wanted:
-            line_of[pair] = known[pair]
-        column = np.repeat(np.arange(first, len(sizes)), sizes[first:] - 1)
+        """Return tables of pairs, while they are made, with the products of flags of two columns added."""
+        wanted, known = list(combinations(self._labels, 2)), set(pairs.pairs)
+        found = pairs.with_more([pair for pair in wanted if pair not in known])
+        line_of = np.full((len(self.grid.names),) * 2, -1, dtype=np.int64)
+        line_of[found.first, found.second] = found.lines
+        sizes, first = np.diff(self.grid.offsets), len(self.grid.numbers)
+        column = np.repeat(np.arange(first, len(sizes)), sizes[first:])
         code = np.arange(self._flags) - self._offsets[column - first]
         a, b = np.triu_indices(self._flags, 1)
-        there = line_of[column[a], column[b]] >= 0
-        a, b = a[there], b[there]
-        at = line_of[column[a], column[b]] + code[a] * sizes[column[b]] + code[b]
-        table[at, : len(self.classes)] += 2 * self.products[:, a, b].T
-        more = [np.array(part, dtype=np.int64) for part in zip(*new, strict=True)] or [lines[:0]] * 2
-        both = (np.concatenate([old, part]) for old, part in zip((pairs.first, pairs.second), more, strict=True))
-        first_columns, second_columns = both
-        begins = np.concatenate([pairs.lines, len(pairs.table) + lines[:-1]])
-        return replace(pairs, first=first_columns, second=second_columns, lines=begins, table=table)
+        others = column[a] != column[b]
+        a, b = a[others], b[others]
+        at = line_of[column[a], column[b]] + code[a] * (sizes[column[b]] + 1) + code[b]
+        there = np.flatnonzero(np.isin(column[a], self._labels) & np.isin(column[b], self._labels))
+        found.table[at[there], : len(self.classes)] += 2 * self.products[:, a[there], b[there]].T
+        return found
 
     # -- numbers --------------------------------------------------------------------------------------------------
 

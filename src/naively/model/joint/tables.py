@@ -52,10 +52,14 @@ class Slopes:
     classes: Axis
     table: Floats
 
+    @cached_property
+    def _laid(self) -> Floats:
+        return padded(self.table)
+
     def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have number times slope added to the scores."""
         if len(self.table):
-            scorer.dense(x, None, padded(self.table))
+            scorer.dense(x, None, self._laid)
 
 
 @dataclass(frozen=True)

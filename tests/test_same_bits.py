@@ -1,0 +1,187 @@
+"""The same bits everywhere: a row's answer depends neither on the rows beside it nor on where they begin in memory."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+import naively as nv
+from naively import _kernels as kernels
+from naively.model.column_parts import LABELS
+from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+
+from .strategies import laid_out
+from .textbook import book
+
+SIZES = range(1, 71)
+ROWS = 140
+RNG = np.random.default_rng(18)
+MANY = RNG.integers(0, ROWS, 20_011)  # places of rows
+WEIGHTS = RNG.choice([0.5, 1 / 3, 1.0, 2.3], ROWS)
+NUMBERS = RNG.normal(size=(ROWS, 13)) * 10.0 ** RNG.integers(-3, 4, 13) + 5
+COUNTS = RNG.poisson(1.3, (ROWS, 13)) * RNG.choice([1.0, 0.3], (ROWS, 13))
+CODES = RNG.integers(0, RNG.integers(2, 90, 13), (ROWS, 13))
+CASES = {
+    "Gaussian": (GaussianNB, NUMBERS),
+    "Gaussian by columns": (GaussianNB, np.asfortranarray(NUMBERS)),
+    "Gaussian of float32": (GaussianNB, NUMBERS.astype(np.float32)),
+    "Gaussian of float32 by columns": (GaussianNB, np.asfortranarray(NUMBERS.astype(np.float32))),
+    "Bernoulli": (BernoulliNB, COUNTS),
+    "Bernoulli, sparse": (BernoulliNB, sparse.csr_array(COUNTS)),
+    "multinomial": (MultinomialNB, COUNTS),
+    "multinomial of float32": (MultinomialNB, COUNTS.astype(np.float32)),
+    "multinomial, sparse": (MultinomialNB, sparse.csr_array(COUNTS)),
+    "complement": (ComplementNB, COUNTS),
+    "complement, sparse": (ComplementNB, sparse.csr_array(COUNTS)),
+    "categorical of int64": (CategoricalNB, CODES),
+    "categorical of int32": (CategoricalNB, CODES.astype(np.int32)),
+    "categorical of uint8": (CategoricalNB, CODES.astype(np.uint8)),
+    "categorical by columns": (CategoricalNB, np.asfortranarray(CODES.astype(np.int32))),
+}
+each_case = pytest.mark.parametrize("case", CASES)
+OPERATIONS = ("predict_joint_log_proba", "predict_proba", "predict_log_proba", "predict")
+
+
+def assert_rows_stand_alone(answer, rows=ROWS):
+    """Check that answer(begin, end) gives every row what it gets alone, for all sizes, from several beginnings."""
+    alone = np.concatenate([answer(row, row + 1) for row in range(rows)])
+    assert_array_equal(answer(0, rows), alone)
+    for size in SIZES:
+        for begin in (0, size % 7 + 1, rows - size):
+            assert_array_equal(answer(begin, begin + size), alone[begin : begin + size])
+
+
+def labels_of(classes: int) -> np.ndarray:
+    """Return the class of each row, so that numbers and codes tell something about it."""
+    return (NUMBERS.argsort(axis=0).argsort(axis=0)[:, 0] * classes // ROWS + CODES[:, 3]) % classes
+
+
+@each_case
+@pytest.mark.parametrize("classes", [2, 3, 4, 5, 10, 17, 26])
+def test_a_row_gets_the_same_bits_alone_and_among_others(level, case, classes):
+    make, X = CASES[case]
+    model = make().fit(X, labels_of(classes))
+    for operation in OPERATIONS:
+        ask = getattr(model, operation)
+        assert_rows_stand_alone(lambda begin, end, ask=ask: ask(X[begin:end]))
+
+
+@each_case
+def test_many_rows_get_the_bits_of_few(level, case):
+    """Many blocks and threads, the last block short; parts of other sizes begin elsewhere within a block."""
+    make, X = CASES[case]
+    model = make(n_jobs=2).fit(X, labels_of(5))
+    many = X[MANY]
+    for operation in OPERATIONS:
+        ask = getattr(model, operation)
+        parts = [ask(many[begin : begin + 1_237]) for begin in range(0, len(MANY), 1_237)]
+        assert_array_equal(np.concatenate(parts), ask(many))
+
+
+def table() -> dict[str, np.ndarray]:
+    """Return a table of numbers, labels and missing values."""
+    numbers = np.where(RNG.random(NUMBERS.shape) < 0.05, np.nan, NUMBERS)
+    labels = np.where(RNG.random(CODES.shape) < 0.05, None, CODES.astype(str).astype(object))
+    columns = {f"x{j}": numbers[:, j] for j in range(4)}
+    return columns | {f"s{j}": labels[:, j] for j in range(3)} | {"n": COUNTS[:, 0].astype(int)}
+
+
+TABLE = table()
+TEXTS = np.array([" ".join(f"w{code}" for code in line if code % 3) + " end" for line in CODES])
+MODELS = {
+    "table, auto": ("auto", TABLE),
+    "table, textbook": ("textbook", TABLE),
+    "texts, auto": ("auto", {"text": TEXTS}),
+    "texts, textbook": ("textbook", {"text": TEXTS}),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_row_of_a_table_gets_the_same_bits_alone_and_among_others(level, name, classes):
+    model, columns = MODELS[name]
+    nb = nv.NaiveBayes(model=model).fit(columns, labels_of(classes))
+
+    def answer(begin: int, end: int) -> np.ndarray:
+        return nb.predict_proba({column: cells[begin:end] for column, cells in columns.items()})
+
+    alone = np.concatenate([answer(row, row + 1) for row in range(ROWS)])
+    for begin, end in ((0, ROWS), (0, 2), (1, 4), (3, 10), (9, 72), (20, 87), (71, ROWS)):
+        assert_array_equal(answer(begin, end), alone[begin:end])
+
+
+@pytest.mark.parametrize("estimate", ["mle", "map", "bayes"])
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_row_is_left_out_with_the_same_bits_alone_and_among_others(level, estimate, classes):
+    y = labels_of(classes).astype(np.int32)
+    for w in (None, WEIGHTS):
+        fitted = book(estimate=estimate).fit(NUMBERS, y, sample_weight=w).fitted_.model.textbook.likelihoods
+        numbers = fitted["\0numbers 0"]
+        for layout in ("C", "F"):
+            x = laid_out(NUMBERS, layout)
+            assert_rows_stand_alone(
+                lambda begin, end, x=x, w=w, of=numbers: of.leave_one_out(
+                    x[begin:end], y[begin:end], None if w is None else w[begin:end]
+                )
+            )
+
+
+def test_codes_are_left_out_with_the_same_bits_alone_and_among_others(level):
+    y = labels_of(5).astype(np.int32)
+    families = {f"x{j}": "categorical" for j in range(CODES.shape[1])}
+    model = book(families=families).fit(CODES, y).fitted_.model.textbook
+    tables = model.likelihoods[LABELS]
+    codes = np.stack([table.codes(CODES[:, j]) for j, table in enumerate(tables.tables)], axis=1).astype(np.int32)
+    assert_rows_stand_alone(lambda begin, end: tables.leave_one_out(codes[begin:end], y[begin:end]))
+
+
+def test_words_are_left_out_with_the_same_bits_alone_and_among_others(level):
+    """Each document holds some of 90 words; documents of words and classes are counted before."""
+    classes, words = 5, 90
+    y, has = labels_of(classes).astype(np.int32), np.zeros((ROWS, words), bool)
+    np.put_along_axis(has, CODES, True, axis=1)
+    rows = sparse.csr_array(has)
+    documents = np.zeros((words, 8))
+    np.add.at(documents.T, y, has)
+    group = (np.arange(words) % 2).astype(np.uint8)
+    class_words = np.stack([documents[group == g, :classes].sum(axis=0) for g in (0, 1)])
+
+    def answer(begin: int, end: int) -> np.ndarray:
+        part, out = rows[begin:end], np.zeros((4, classes, end - begin), np.float32)
+        starts, listed = part.indptr.astype(np.int64), part.indices.astype(np.int32)
+        counts = documents, documents.sum(axis=1), group, class_words, 0.5
+        kernels.leave_one_out_words(starts, listed, y[begin:end], None, *counts, out)
+        return out.transpose(2, 0, 1)
+
+    assert_rows_stand_alone(answer)
+
+
+# -- one level beside another ------------------------------------------------------------------------------------------
+
+
+@cache
+def found_at(level: str, case: str, weighted: bool) -> list[bytes]:
+    """Return what a class counts of many rows at a level, and all its answers about them."""
+    kernels.use_level(level)
+    try:
+        make, X = CASES[case]
+        many = X[MANY]
+        model = make().fit(many, labels_of(5)[MANY], sample_weight=WEIGHTS[MANY] if weighted else None)
+        kept = model._counted.accumulator.columns["X"]
+        counts = np.concatenate([kept.shift[None], kept.sums]) if make is GaussianNB else kept.n
+        found = [counts, *(getattr(model, operation)(many) for operation in OPERATIONS)]
+    finally:
+        kernels.use_level(kernels.levels()[0])
+    return [array.tobytes() for array in found]
+
+
+@each_case
+@pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
+def test_levels_give_the_same_bits(case, weighted):
+    """Everything but the normal density, whose squares are added without rounding where the processor can do so."""
+    best, *others = kernels.levels()
+    for other in others:
+        only = slice(1) if case.startswith("Gaussian") and other == "baseline" else slice(None)  # the counts alone
+        assert found_at(best, case, weighted)[only] == found_at(other, case, weighted)[only]
