@@ -82,6 +82,9 @@ def tuning_of_rest(tuning: Tuning, counts: Counts) -> Tuning:
         classes = tuple(label for label in tuning.classes if label in left)
         bias = None if tuning.bias is None else tuning.bias[there]
         return replace(tuning, learned=None, refined=None, classes=classes, bias=bias)
+    if tuning.learned is not None and tuning.learned.word_offsets:
+        words = {name: found.of_rest(counts.columns[name]) for name, found in tuning.learned.word_offsets.items()}
+        return replace(tuning, learned=replace(tuning.learned, word_offsets=words))
     return tuning if tuning.refined is None else replace(tuning, refined=offsets_of_rest(tuning.refined, counts))
 
 
