@@ -175,13 +175,25 @@ def _fitted_model_of(
         many = state.kept is not None and state.fitted_rows >= parameters.recipe.fewest_rows
         return _with_scores(FittedClassifier(parameters, replace(state, due=many)), about)
     offsets = {name: Offsets(*found) for name, found in (value_offsets or {}).items()}
-    state = state.tuned(Tuning.from_json(about["tuning"], counts.classes, offsets), parameters)
+    tuning = Tuning.from_json(about["tuning"], counts.classes, offsets)
+    _check_offsets(tuning, counts, parameters)
+    state = state.tuned(tuning, parameters)
     state = replace(state, fitted_as=parameters.model)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
     if fitted.weights is not None:
         estimated_model(fitted)  # refuses weights of columns that are not there
     return _with_scores(fitted, about)
+
+
+def _check_offsets(tuning: Tuning, counts: Counts, parameters: Parameters) -> None:
+    """Refuse offsets of the joint model that are of other cells than its grid has."""
+    offsets, joint = None if tuning.learned is None else tuning.learned.offsets, counts.joint
+    if offsets is None or joint is None:
+        return
+    used = joint if parameters.columns is None else joint.only(tuple(parameters.columns))
+    if not offsets.fits(used.grid):
+        raise KeyError("offsets")
 
 
 def _with_scores(fitted: FittedClassifier, about: JsonObject) -> FittedClassifier:
