@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from .influence import WeightInfluence
 from .loss_near import LossNear
 from .summary import described_terms, described_weights
 from .terms import Term
+
+WITH_OFFSETS = "offsets of values"  # what `JointFit.loss` calls the loss with them
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,13 @@ class JointFit:
             f"weights: {described_weights(self.weights)}",
             f"leave-one-out log loss of {self.rows:,} rows, corrected for weights fitted on these rows: {stages}",
         ]
+
+    def without_offsets(self) -> JointFit:
+        """Return the weights alone, with the loss they had; how often they alone were right is not known."""
+        if self.offsets is None:
+            return self
+        loss = {what: loss for what, loss in self.loss.items() if what != WITH_OFFSETS}
+        return replace(self, offsets=None, loss=loss, accuracy=float("nan"))
 
     def to_json(self) -> JsonObject:
         """Return it as plain data."""

@@ -18,7 +18,7 @@ from ...stats.pairs import JointCounts
 from ..recipe import Recipe
 from .associations import counts_without
 from .cell_offsets import CellLayout, CellOffsets, rounded
-from .joint_fit import JointFit
+from .joint_fit import WITH_OFFSETS, JointFit
 from .linear import log_loss
 from .offset_problem import OffsetPenalty, OffsetProblem, OffsetRows
 from .soft_rows import RowClasses
@@ -48,7 +48,7 @@ def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: Join
     if loss >= log_loss(scores, truth, weights):
         return fit
     accuracy = float(weights @ truth.agreement(moved.argmax(axis=0)) / weights.sum())
-    return replace(fit, offsets=found, loss={**fit.loss, "offsets of values": loss}, accuracy=accuracy)
+    return replace(fit, offsets=found, loss={**fit.loss, WITH_OFFSETS: loss}, accuracy=accuracy)
 
 
 def affordable_layout(counts: TermCounts, fit: JointFit, rows: float) -> CellLayout | None:
