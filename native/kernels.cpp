@@ -42,6 +42,8 @@ const Kernels kernels{
     leave_one_out_words,
     offset_loss,
     fit_offsets,
+    fit_word_offsets,
+    score_word_offsets,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -94,7 +94,7 @@ struct Kernels {
                                 size_t features, const PairTermRequest&, const Run&);
 
     // The two log-odds of each word, times their weights in its group: out[word][class].
-    void (*word_weights)(const WordCounts&, const double* mix, double* out, const Run&);
+    void (*word_weights)(const WordCounts&, const double* mix, float* out, const Run&);
     // The leave-one-out sums of both over the words of each row, out[group and kind][class][row], divided by the square
     // root of how many of its words are known.
     void (*leave_one_out_words)(const WordRows&, const LabeledRows&, const WordCounts&, float* out, const Run&);
@@ -106,6 +106,12 @@ struct Kernels {
     // along each, about.
     void (*fit_offsets)(const CellRows&, size_t width, const OffsetPenalty&, const double* steps, const Descent&,
                         double* parameters, const Run&);
+    // Offsets of words, table[word][class], by least log loss of the visited rows with a ridge. The residuals
+    // [row][class] are what each row adds to them: both go on from where they are. Returns how often rows were visited.
+    size_t (*fit_word_offsets)(const WordOffsetRows&, const WordOffsetFitting&, float* table, float* residuals,
+                               const Run&);
+    // out[row][class] = the length of the row times the sum of the offsets of its words.
+    void (*score_word_offsets)(const WordOffsetRows&, size_t rows, const float* table, float* out, const Run&);
 };
 
 namespace baseline {

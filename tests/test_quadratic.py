@@ -296,7 +296,7 @@ def test_classes_that_differ_in_covariance_are_told_apart(fitted):
     assert model_of(nb).weights[QUADRATIC] > 0
     assert QUADRATIC not in model_of(without).weights
     assert ours < theirs - 0.03
-    assert "with a covariance for each class" in str(nb.summary())
+    assert "products of columns by class" in str(nb.summary())
 
 
 def test_contributions_add_up_to_the_score(fitted):

@@ -1,4 +1,7 @@
 // The kernels that fit, as Python calls them.
+#include <cmath>
+#include <memory>
+
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/levels.hpp"
@@ -60,9 +63,122 @@ void fit_offsets(CellPlaces cells, ConstTable scores, ConstTable truth, ConstVec
     });
 }
 
+using WordNumbers = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Singles = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using SinglesOut = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using SingleTable = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using SingleTableOut = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void check_words(const Offsets& starts, const WordNumbers& words, size_t rows, size_t lines) {
+    require(starts.shape(0) == rows + 1 && starts(0) == 0 && size_t(starts(rows)) <= words.shape(0),
+            "The words lie outside their rows.");
+    for (size_t i = 0; i < rows; ++i) require(starts(i) <= starts(i + 1), "The rows overlap.");
+    for (size_t i = 0; i < words.shape(0); ++i)
+        require(words(i) >= 0 && size_t(words(i)) < lines, "There is no such word.");
+}
+
+size_t padded_width(size_t classes) { return (classes + LANES - 1) / LANES * LANES; }
+
+size_t fit_word_offsets(Offsets starts, WordNumbers words, Singles lengths, Singles scales, Singles squares,
+                        SingleTable scores, SingleTable targets, Singles weights, WordNumbers visited, float ridge,
+                        size_t passes, double tolerance, SingleTableOut table, SingleTableOut residuals) {
+    size_t rows = scores.shape(0), classes = scores.shape(1), width = padded_width(classes);
+    check_words(starts, words, rows, table.shape(0));
+    require(classes > 0 && ridge > 0, "There must be a class, and a ridge above 0.");
+    require(lengths.shape(0) == rows && squares.shape(0) == rows && weights.shape(0) == rows,
+            "There must be a number for each row.");
+    require(targets.shape(0) == rows && targets.shape(1) == classes, "There must be a target for each row and class.");
+    require(scales.shape(0) == table.shape(0), "There must be a scale for each word.");
+    require(table.shape(1) == width && residuals.shape(1) == width && residuals.shape(0) == rows,
+            "The tables must be padded to a multiple of four classes.");
+    for (size_t i = 0; i < visited.shape(0); ++i)
+        require(visited(i) >= 0 && size_t(visited(i)) < rows, "There is no such row.");
+    WordOffsetRows x{starts.data(),  words.data(),   lengths.data(), targets.data(), scores.data(),
+                     weights.data(), squares.data(), classes,        width};
+    WordOffsetFitting how{visited.data(), visited.shape(0), scales.data(), ridge, passes, tolerance};
+    size_t taken = 0;
+    without_gil(
+        1, [&](const Run& run) { taken = kernels().fit_word_offsets(x, how, table.data(), residuals.data(), run); });
+    return taken;
+}
+
+// Of rows that were counted: the words that have a place, under it, where those of each row begin, and one over the
+// root of how many words of the row another row holds.
+nb::tuple words_with_offsets(Offsets starts, WordNumbers words, ConstVector totals, ConstVector left_out,
+                             WordNumbers places) {
+    size_t rows = left_out.shape(0);
+    check_words(starts, words, rows, totals.shape(0));
+    require(places.shape(0) == totals.shape(0), "There must be a place for each word.");
+    std::unique_ptr<int64_t[]> begins(new int64_t[rows + 1]);
+    std::unique_ptr<int32_t[]> kept(new int32_t[words.shape(0)]);
+    std::unique_ptr<float[]> lengths(new float[rows]);
+    size_t size = 0;
+    without_gil(1, [&](const Run&) {
+        const int32_t *word = words.data(), *place = places.data();
+        const double* total = totals.data();
+        for (size_t row = 0; row < rows; ++row) {
+            double least = left_out(row) * (1 + SUM_ROUNDING);
+            int64_t known = 0;
+            begins[row] = int64_t(size);
+            for (auto i = starts(row); i < starts(row + 1); ++i) {
+                known += total[word[i]] > least;
+                kept[size] = place[word[i]];
+                size += place[word[i]] >= 0;
+            }
+            lengths[row] = float(1 / std::sqrt(double(std::max<int64_t>(known, 1))));
+        }
+        begins[rows] = int64_t(size);
+    });
+    auto array = [&](auto& all, size_t length) {
+        using Number = std::remove_reference_t<decltype(all[0])>;
+        Number* data = all.release();
+        nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<Number*>(p); });
+        return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(data, {length}, owner);
+    };
+    return nb::make_tuple(array(begins, rows + 1), array(kept, size), array(lengths, rows));
+}
+
+// The sum of the scales of the words of each row, times its squared length.
+void word_offset_squares(Offsets starts, WordNumbers words, Singles lengths, Singles scales, SinglesOut out) {
+    size_t rows = out.shape(0);
+    check_words(starts, words, rows, scales.shape(0));
+    require(lengths.shape(0) == rows, "There must be a number for each row.");
+    without_gil(1, [&](const Run&) {
+        for (size_t row = 0; row < rows; ++row) {
+            double sum = 0;
+            for (auto i = starts(row); i < starts(row + 1); ++i) sum += double(scales.data()[words.data()[i]]);
+            out(row) = float(sum * double(lengths(row)) * double(lengths(row)));
+        }
+    });
+}
+
+void score_word_offsets(Offsets starts, WordNumbers words, Singles lengths, SingleTable table, SingleTableOut out,
+                        int threads) {
+    size_t rows = out.shape(0), classes = out.shape(1), width = padded_width(classes);
+    check_words(starts, words, rows, table.shape(0));
+    require(lengths.shape(0) == rows, "There must be a number for each row.");
+    require(table.shape(1) == width, "The table must be padded to a multiple of four classes.");
+    WordOffsetRows x{starts.data(), words.data(), lengths.data(), nullptr, nullptr, nullptr, nullptr, classes, width};
+    without_gil(threads, [&](const Run& run) { kernels().score_word_offsets(x, rows, table.data(), out.data(), run); });
+}
+
 }  // namespace
 
 void bind_fitting(nb::module_& m) {
+    m.def("fit_word_offsets", &fit_word_offsets, "starts"_a.noconvert(), "words"_a.noconvert(), "lengths"_a.noconvert(),
+          "scales"_a.noconvert(), "squares"_a.noconvert(), "scores"_a.noconvert(), "targets"_a.noconvert(),
+          "weights"_a.noconvert(), "visited"_a.noconvert(), "ridge"_a, "passes"_a, "tolerance"_a, "table"_a.noconvert(),
+          "residuals"_a.noconvert(),
+          "Fit the offsets of words, table[word, class], to the visited rows; returns the passes that were taken.");
+    m.def("words_with_offsets", &words_with_offsets, "starts"_a.noconvert(), "words"_a.noconvert(),
+          "totals"_a.noconvert(), "left_out"_a.noconvert(), "places"_a.noconvert(),
+          "Of rows that were counted: where words with a place begin, these words, and the length of each row.");
+    m.def("word_offset_squares", &word_offset_squares, "starts"_a.noconvert(), "words"_a.noconvert(),
+          "lengths"_a.noconvert(), "scales"_a.noconvert(), "out"_a.noconvert(),
+          "out[row]: the sum of the scales of its words, times its squared length.");
+    m.def("score_word_offsets", &score_word_offsets, "starts"_a.noconvert(), "words"_a.noconvert(),
+          "lengths"_a.noconvert(), "table"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
+          "out[row, class]: the length of each row times the sum of the offsets of its words.");
     m.def("offset_loss", &offset_loss, "cells"_a.noconvert(), "scores"_a.noconvert(), "truth"_a.noconvert(),
           "weights"_a.noconvert(), "offsets"_a.noconvert(), "slope"_a.none(), "threads"_a = 1,
           "The log loss of rows under scores + the offsets of their cells; its slope is added to `slope`.");

@@ -114,6 +114,42 @@ nb::tuple tables_of(const ClassWords& sums, size_t classes, size_t columns, std:
     return nb::make_tuple(array(times), array(rows));
 }
 
+// The same sums as lists: where the cells of each number begin, and of each cell its class and both sums, in the order
+// of classes. Cells of zero are left out.
+nb::tuple cells_of(const ClassWords& sums, size_t classes, size_t columns, const std::vector<size_t>& place) {
+    constexpr size_t STEP = 4096;  // lines are read side by side, so many numbers at a time
+    std::vector<const HugeVector<ClassWords::Sum>*> lines(classes, nullptr);
+    for (size_t k = 0; k < std::min(place.size(), sums.lines.size()); ++k) {
+        require(place[k] < classes, "There is no such class.");
+        lines[place[k]] = &sums.lines[k];
+    }
+    auto each_cell = [&](auto&& use) {
+        for (size_t begin = 0; begin < columns; begin += STEP)
+            for (size_t k = 0; k < classes; ++k) {
+                if (!lines[k]) continue;
+                for (size_t i = begin; i < std::min({begin + STEP, columns, lines[k]->size()}); ++i)
+                    if (const auto& cell = (*lines[k])[i]; cell.times != 0 || cell.rows != 0) use(i, k, cell);
+            }
+    };
+    std::unique_ptr<int64_t[]> starts(new int64_t[columns + 2]());
+    each_cell([&](size_t i, size_t, const ClassWords::Sum&) { ++starts[i + 2]; });
+    for (size_t i = 2; i < columns + 2; ++i) starts[i] += starts[i - 1];
+    size_t size = size_t(starts[columns + 1]);
+    std::unique_ptr<int32_t[]> codes(new int32_t[size]);
+    std::unique_ptr<double[]> times(new double[size]), rows(new double[size]);
+    each_cell([&](size_t i, size_t k, const ClassWords::Sum& cell) {
+        size_t to = size_t(starts[i + 1]++);
+        codes[to] = int32_t(k), times[to] = cell.times, rows[to] = cell.rows;
+    });
+    auto array = [&](auto& all, size_t length) {
+        using Number = std::remove_reference_t<decltype(all[0])>;
+        Number* data = all.release();
+        nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<Number*>(p); });
+        return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(data, {length}, owner);
+    };
+    return nb::make_tuple(array(starts, columns + 1), array(codes, size), array(times, size), array(rows, size));
+}
+
 // Adds two such tables to the sums.
 void add_tables(ClassWords& sums, ConstTable times, ConstTable rows) {
     size_t classes = times.shape(0), columns = times.shape(1);
@@ -127,6 +163,8 @@ void add_tables(ClassWords& sums, ConstTable times, ConstTable rows) {
         }
     }
 }
+
+using ScoreTable = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // Any number of threads may read by the same vocabulary; one that learns is alone.
 class PyTextReader {
@@ -184,7 +222,7 @@ class PyTextReader {
         locked(false, threads, [&](const Run& run) { words_.add(read.pieces, 0, rows, how, sums, run); });
     }
 
-    void score(ColumnOfTexts& texts, const std::string& times, ConstTable table, Table out,
+    void score(ColumnOfTexts& texts, const std::string& times, ScoreTable table, Table out,
                std::optional<ConstVector> lengths, std::optional<Vector> squares, int threads) {
         require(out.shape(0) == texts.rows && out.shape(1) == table.shape(1),
                 "There must be a score for each row and class.");
@@ -193,7 +231,12 @@ class PyTextReader {
                 "There must be a length for each word.");
         texts.check(threads);
         CountWeight how = count_weight_of(times);
-        TextReader::Scored to{table.data(), table.shape(0), table.shape(1), out.data()};
+        bool single = table.dtype() == nb::dtype<float>();
+        require(single || table.dtype() == nb::dtype<double>(), "The table must be of float64 or float32.");
+        require_aligned(table);
+        TextReader::Scored to{single ? nullptr : static_cast<const double*>(table.data()),
+                              single ? static_cast<const float*>(table.data()) : nullptr, table.shape(0),
+                              table.shape(1), out.data()};
         if (lengths) to.lengths = lengths->data(), to.squares = squares->data();
         locked(false, threads, [&](const Run& run) { words_.score(texts, how, to, run); });
     }
@@ -207,6 +250,17 @@ class PyTextReader {
             for (auto [number, begin, end] : reader.spans(texts[row])) found.push_back({number, begin, end});
         });
         return found;
+    }
+
+    nb::object name_shapes(size_t first, size_t last) {
+        std::unique_ptr<uint8_t[]> shapes(new uint8_t[last > first ? last - first : 0]);
+        locked(false, 1, [&](const Run&) {
+            require(first <= last && last <= words_.vocabulary.size(), "There are no such numbers.");
+            words_.name_shapes(first, last, shapes.get());
+        });
+        uint8_t* data = shapes.release();
+        nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<uint8_t*>(p); });
+        return nb::cast(nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(data, {last - first}, owner));
     }
 
     nb::tuple names(Numbers numbers) {
@@ -293,7 +347,9 @@ void bind_rows(nb::module_& m) {
         .def("add", &add_tables, "times"_a.noconvert(), "rows"_a.noconvert(), "Add such tables to the sums.")
         .def("tables", &tables_of, "classes"_a, "columns"_a, "place"_a = nb::none(),
              "The sums, and the rows that hold each number, both [class, number]; place says which line each "
-             "code has.");
+             "code has.")
+        .def("cells", &cells_of, "classes"_a, "columns"_a, "place"_a,
+             "The same as lists: where the cells of each number begin, and their classes, sums and rows.");
 }
 
 }  // namespace
@@ -330,6 +386,8 @@ void bind_text_reader(nb::module_& m) {
              "squares[row] += times² * lengths[number].")
         .def("spans", &PyTextReader::spans, "texts"_a, "row"_a = 0,
              "The tokens of one text that have a number: the number, and the bytes where each begins and ends.")
+        .def("name_shapes", &PyTextReader::name_shapes, "first"_a, "last"_a,
+             "Of names of some numbers: 1 if it has spaces, 2 if several characters, 4 if two of Chinese or Japanese.")
         .def("names", &PyTextReader::names, "numbers"_a.noconvert(),
              "The ends of names in one text, and that text as UTF-8.")
         .def("order", &PyTextReader::order, "All numbers, in the order of their names.")

@@ -8,5 +8,7 @@ namespace naively::NAIVELY_LEVEL {
 double offset_loss(const CellRows&, const PaddedTable& offsets, double* slope, const Run&);
 void fit_offsets(const CellRows&, size_t width, const OffsetPenalty&, const double* steps, const Descent&,
                  double* parameters, const Run&);
+size_t fit_word_offsets(const WordOffsetRows&, const WordOffsetFitting&, float* table, float* residuals, const Run&);
+void score_word_offsets(const WordOffsetRows&, size_t rows, const float* table, float* out, const Run&);
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -35,4 +35,26 @@ struct Descent {
     size_t memory;
 };
 
+// Rows of text as offsets are fitted to them. The words of row i lie between starts[i] and starts[i + 1]; each counts
+// lengths[i]. Of every row there is its target, the proportions of its classes, and its score without offsets, both
+// [row][class]; its weight; and the sum of scales of its words times the square of its length.
+struct WordOffsetRows {
+    const int64_t* starts;
+    const int32_t* words;
+    const float *lengths, *targets, *scores, *weights, *squares;
+    size_t classes, width;  // lines of tables are padded to the width
+};
+
+// How offsets are fitted: which rows are visited, in this order; the scale of each word, which is the variance of its
+// offsets under a ridge of 1; the ridge; how often all rows are visited at most, and the mean change of a row at which
+// it ends.
+struct WordOffsetFitting {
+    const int32_t* visited;
+    size_t visits;
+    const float* scales;
+    float ridge;
+    size_t passes;
+    double tolerance;
+};
+
 }  // namespace naively

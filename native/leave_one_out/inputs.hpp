@@ -27,10 +27,14 @@ struct NumberMoments {
     double prior_rows, epsilon;
 };
 
-// The number of documents of each class that hold a word, and of all classes; the group of each word; how many words
-// the documents of a class hold in all, [group][class]; and the pseudo-count of each word.
+// The number of documents of each class that hold a word: of word i, those between starts[i] and starts[i + 1], each
+// with its class; and of all classes. The group of each word; how many words the documents of a class hold in all,
+// [group][class]; and the pseudo-count of each word.
 struct WordCounts {
-    PaddedTable documents;
+    const int64_t* starts;
+    const int32_t* classes_of;
+    const double* documents;
+    size_t words;
     const double* totals;
     const uint8_t* group;
     const double* class_words;

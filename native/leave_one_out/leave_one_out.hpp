@@ -27,7 +27,7 @@ size_t leave_one_out_codes(const Matrix&, const LabeledRows&, const CategoryCoun
 size_t leave_one_out_numbers(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
 void leave_one_out_pairs(const Matrix&, const int32_t* classes, const PairTerms&, const double* products,
                          size_t features, const PairTermRequest&, const Run&);
-void word_weights(const WordCounts&, const double* mix, double* out, const Run&);
+void word_weights(const WordCounts&, const double* mix, float* out, const Run&);
 void leave_one_out_words(const WordRows&, const LabeledRows&, const WordCounts&, float* out, const Run&);
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -135,6 +135,23 @@ void TextReader::names(const int32_t* numbers, size_t size, std::string& text, i
     }
 }
 
+void TextReader::name_shapes(size_t first, size_t last, uint8_t* out) const {
+    std::string name;
+    for (size_t number = first; number < last; ++number, ++out) {
+        if (vocabulary.key(int32_t(number)).is_sequence()) {  // words with spaces between them
+            *out = SPACED | LONG;
+            continue;
+        }
+        name.clear();
+        vocabulary.append_name(int32_t(number), name);
+        auto lead = name.empty() ? uint8_t{0} : uint8_t(name[0]);
+        auto characters = std::count_if(name.begin(), name.end(), [](char c) { return (uint8_t(c) & 0xc0) != 0x80; });
+        bool ideographs = (lead >= 0xe3 && lead <= 0xe9) || lead >= 0xef;
+        *out = uint8_t((name.find(' ') != name.npos ? SPACED : 0) | (characters > 1 ? LONG : 0) |
+                       (characters == 2 && ideographs ? IDEOGRAPHS : 0));
+    }
+}
+
 std::vector<int32_t> TextReader::order() const {
     std::vector<int32_t> numbers(vocabulary.size());
     std::iota(numbers.begin(), numbers.end(), 0);

@@ -16,6 +16,7 @@ constexpr size_t PIECE_BYTES = size_t{1} << 20, FIRST_BYTES = size_t{1} << 18;
 constexpr size_t PIECES_PER_THREAD = 2;
 // Sums and lines of tables are prefetched so many entries ahead.
 constexpr size_t PREFETCH_DISTANCE = 12;
+constexpr const char* TOO_MANY_WORDS = "A thousand million different words are too many.";
 
 // Where the pieces of a round begin, by the bytes of their rows; the first ends at `begin`.
 std::vector<size_t> next_round(const Texts& texts, size_t begin, size_t each, const Run& run) {
@@ -57,8 +58,7 @@ Renumbering merge(Vocabulary& known, const Vocabulary& fresh, size_t first_shown
     numbers.shown.reserve(fresh.size());
     for (size_t i = 0; i < fresh.hidden(); ++i) numbers.hidden.push_back(take(Vocabulary::HIDDEN + int32_t(i), false));
     for (size_t i = 0; i < fresh.size(); ++i) numbers.shown.push_back(take(int32_t(i), true));
-    if (known.size() > size_t(Vocabulary::MOST))
-        throw std::length_error("A thousand million different words are too many.");
+    if (known.size() > size_t(Vocabulary::MOST)) throw std::length_error(TOO_MANY_WORDS);
     return numbers;
 }
 
@@ -75,15 +75,24 @@ void read_round(TextReader& words, const std::vector<size_t>& cuts, size_t bytes
                 std::vector<RowsPiece>& pieces, ReadRow&& read_row) {
     size_t size = cuts.size() - 1, shown = words.vocabulary.size(), hidden = words.vocabulary.hidden();
     pieces.resize(size);
-    std::vector<Vocabulary> fresh(learn && !words.settings.hash_width ? size : 0);
-    run_pieces(size, bytes, run, [&](size_t i) {
-        RowReader reader(words.settings, words.vocabulary, fresh.empty() ? nullptr : &fresh[i]);
+    auto read_piece = [&](RowReader&& reader, size_t i) {
         RowsPiece& piece = pieces[i];
         piece.clear();
         for (size_t row = cuts[i]; row < cuts[i + 1]; ++row) {
             piece.unknown.push_back(uint32_t(read_row(reader, row, piece.entries)));
             piece.ends.push_back(piece.entries.size());
         }
+    };
+    if (learn && !words.settings.hash_width && run.threads <= 1 && !words.vocabulary.stops()) {
+        // Alone, a reader may add to the vocabulary itself: the numbers are the same, and nothing is to be merged.
+        static const Vocabulary nothing;
+        for (size_t i = 0; i < size; ++i) read_piece(RowReader(words.settings, nothing, &words.vocabulary), i);
+        if (words.vocabulary.size() > size_t(Vocabulary::MOST)) throw std::length_error(TOO_MANY_WORDS);
+        return;
+    }
+    std::vector<Vocabulary> fresh(learn && !words.settings.hash_width ? size : 0);
+    run_pieces(size, bytes, run, [&](size_t i) {
+        read_piece(RowReader(words.settings, words.vocabulary, fresh.empty() ? nullptr : &fresh[i]), i);
     });
     std::vector<Renumbering> numbers;
     numbers.reserve(fresh.size());
@@ -217,28 +226,48 @@ void TextReader::add(const std::vector<RowsPiece>& pieces, size_t first, const L
     });
 }
 
+namespace {
+
+// Adds the tokens of rows first … last - 1 to their scores, given the table in its precision.
+template <class Number>
+void score_rows(RowReader& reader, const Texts& texts, size_t first, size_t last, CountWeight times,
+                const TextReader::Scored& of, const Number* table) {
+    constexpr size_t LINE = 64 / sizeof(Number);  // numbers of a line of the cache
+    std::vector<TokenCount> entries;
+    for (size_t row = first; row < last; ++row) {
+        entries.clear();
+        reader.row(texts[row], entries);
+        double* to = of.scores + row * of.classes;
+        double squares = 0;
+        for (size_t i = 0; i < entries.size(); ++i) {
+            if (i + PREFETCH_DISTANCE < entries.size()) {
+                const Number* ahead = table + size_t(entries[i + PREFETCH_DISTANCE].number) * of.classes;
+                __builtin_prefetch(ahead);
+                if (of.classes > LINE) __builtin_prefetch(ahead + LINE);
+                if (of.lengths) __builtin_prefetch(of.lengths + entries[i + PREFETCH_DISTANCE].number);
+            }
+            auto [number, n] = entries[i];
+            if (size_t(number) >= of.size) continue;
+            double value = count_weight(times, n);
+            const Number* from = table + size_t(number) * of.classes;
+            for (size_t k = 0; k < of.classes; ++k) to[k] += value * double(from[k]);
+            if (of.lengths) squares += value * value * of.lengths[number];
+        }
+        if (of.squares) of.squares[row] += squares;
+    }
+}
+
+}  // namespace
+
 void TextReader::score(const Texts& texts, CountWeight times, const Scored& of, const Run& run) const {
     size_t pieces = std::clamp<size_t>(texts.bytes() / (PIECE_BYTES / 2), 1, std::max<size_t>(texts.rows, 1));
     run_pieces(pieces, texts.bytes(), run, [&](size_t piece) {
         RowReader reader(settings, vocabulary, nullptr);
-        std::vector<TokenCount> entries;
-        for (size_t row = texts.rows * piece / pieces; row < texts.rows * (piece + 1) / pieces; ++row) {
-            entries.clear();
-            reader.row(texts[row], entries);
-            double* to = of.scores + row * of.classes;
-            double squares = 0;
-            for (size_t i = 0; i < entries.size(); ++i) {
-                if (i + PREFETCH_DISTANCE < entries.size())
-                    __builtin_prefetch(of.table + size_t(entries[i + PREFETCH_DISTANCE].number) * of.classes);
-                auto [number, n] = entries[i];
-                if (size_t(number) >= of.size) continue;
-                double value = count_weight(times, n);
-                const double* from = of.table + size_t(number) * of.classes;
-                for (size_t k = 0; k < of.classes; ++k) to[k] += value * from[k];
-                if (of.lengths) squares += value * value * of.lengths[number];
-            }
-            if (of.squares) of.squares[row] += squares;
-        }
+        size_t first = texts.rows * piece / pieces, last = texts.rows * (piece + 1) / pieces;
+        if (of.table)
+            score_rows(reader, texts, first, last, times, of, of.table);
+        else
+            score_rows(reader, texts, first, last, times, of, of.singles);
     });
 }
 

@@ -63,6 +63,10 @@ struct CountMatrix {
     std::unique_ptr<double[]> parts;
 };
 
+// What the name of a token looks like: whether it has spaces; several characters; or two, the first of which is as
+// characters of Chinese and Japanese begin.
+enum NameShape : uint8_t { SPACED = 1, LONG = 2, IDEOGRAPHS = 4 };
+
 // Reads texts by one vocabulary, which learns new words or stays as it is.
 struct TextReader {
     ReaderSettings settings;
@@ -88,7 +92,8 @@ struct TextReader {
     // scores[row][class] += Σ weight of its tokens * table[number][class], for `size` numbers of the table; and, if
     // there are lengths, squares[row] += Σ weight² * lengths[number].
     struct Scored {
-        const double* table;
+        const double* table;  // or, if that is null, the same in single precision
+        const float* singles;
         size_t size, classes;
         double* scores;
         const double* lengths = nullptr;
@@ -102,6 +107,9 @@ struct TextReader {
 
     // The names of some numbers one after the other, and where each ends.
     void names(const int32_t* numbers, size_t size, std::string& text, int64_t* ends) const;
+
+    // What the names of numbers first … last - 1 look like: flags of NameShape.
+    void name_shapes(size_t first, size_t last, uint8_t* out) const;
 
     // The numbers in the order of their names, by code points.
     std::vector<int32_t> order() const;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeAlias, TypedDict
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -20,11 +21,15 @@ from ..families.sparse_numbers import DENSE
 from ..stats import Axis, Moments, WordTable
 from ..stats.counts import ColumnStatistic
 from ..stats.growing import GrowingMoments, GrowingTable
+from ..stats.word_cells import WordCells
 from ..text import TextReader, TextRows
 from . import arrays
 
 # Some rows of a wide column: a matrix, or texts beside their reader, which are indexed as a matrix is.
 WideCells: TypeAlias = Matrix
+
+# Texts that somebody holds, by their column, reader and rows: who asks for the same ones finds them tokenized.
+READ_TEXTS: WeakValueDictionary[tuple[int, ...], TextRows] = WeakValueDictionary()
 
 
 class GrowingWordsState(TypedDict):
@@ -58,7 +63,7 @@ class GrowingWords:
     def table(self, classes: Sequence[Label], axis: Axis) -> WordTable:
         """Return the counts of all rows so far, the classes sorted."""
         place = axis.places(classes).tolist()
-        return WordTable(axis, self.reader, *self.sums.tables(len(axis), len(self.reader), place))
+        return WordTable.of_cells(axis, self.reader, WordCells(*self.sums.cells(len(axis), len(self.reader), place)))
 
     def take(self, table: WordTable, classes: Sequence[Label]) -> None:
         """Hold these counts from now on, the classes by their codes; the words are those of the table's lexicon."""
@@ -104,7 +109,12 @@ def wide_cells(
     """Return some rows of a wide column: texts beside their reader, or a matrix."""
     values = frame.columns[column.name]
     if reader is not None and isinstance(values, ColumnValues):
-        return TextRows(reader, values.prose(column, begin, end), begin, threads)
+        key = (id(values), id(reader), len(reader), begin, end, threads)
+        found = READ_TEXTS.get(key)
+        if found is None or found.source is not values:
+            found = TextRows(reader, values.prose(column, begin, end), begin, threads, source=values)
+            READ_TEXTS[key] = found
+        return found
     return arrays.kernel_matrix(block_vectors(frame, column, begin, end))
 
 

@@ -18,6 +18,7 @@ from ..errors.message import Setting
 from ..families import Words
 from ..judge.held_out_scores import HeldOutScores
 from ..model.em import Expected
+from ..model.joint.word_offsets import WordOffsets, stored_word_offsets
 from ..model.measured_information import MeasuredInformation
 from ..model.refined.refined_fit import Offsets
 from ..model.tuning import Tuning
@@ -122,7 +123,10 @@ def save_model(
         about["measured"] = measured.to_json()
     if (expected := state.expected) is None:
         refined = state.tuning.refined
-        offsets = None if refined is None or not fitted.has_weighted_columns else dict(refined.offsets)
+        learned, usable = state.tuning.learned, fitted.has_weighted_columns
+        offsets: model_file.ValueOffsets | None = dict(refined.offsets) if refined is not None and usable else None
+        if learned is not None and usable:
+            offsets = stored_word_offsets(learned.word_offsets)
         model_file.write_model(path, counts, about, None, offsets, kept)
     else:
         model_file.write_model(path, counts, about | {"expected": expected.about()}, expected.counts, None, kept)
@@ -174,8 +178,7 @@ def _fitted_model_of(
         # Nothing was fitted to the rows of one file of several, whose models are merged: it is fitted when asked for.
         many = state.kept is not None and state.fitted_rows >= parameters.recipe.fewest_rows
         return _with_scores(FittedClassifier(parameters, replace(state, due=many)), about)
-    offsets = {name: Offsets(*found) for name, found in (value_offsets or {}).items()}
-    tuning = Tuning.from_json(about["tuning"], counts.classes, offsets)
+    tuning = _stored_tuning(about["tuning"], counts, value_offsets or {})
     _check_offsets(tuning, counts, parameters)
     state = state.tuned(tuning, parameters)
     state = replace(state, fitted_as=parameters.model)
@@ -184,6 +187,16 @@ def _fitted_model_of(
     if fitted.weights is not None:
         estimated_model(fitted)  # refuses weights of columns that are not there
     return _with_scores(fitted, about)
+
+
+def _stored_tuning(data: JsonObject, counts: Counts, value_offsets: model_file.ValueOffsets) -> Tuning:
+    """Return what was tuned, with the offsets of values and words that a file holds beside it."""
+    offsets = {name: Offsets(*found) for name, found in value_offsets.items()}
+
+    def words(name: str, said: JsonObject) -> WordOffsets:
+        return WordOffsets.from_file(said, counts.columns[name].lexicon, *offsets[name])
+
+    return Tuning.from_json(data, counts.classes, offsets, words)
 
 
 def _check_offsets(tuning: Tuning, counts: Counts, parameters: Parameters) -> None:

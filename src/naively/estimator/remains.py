@@ -84,11 +84,14 @@ def tuning_of_rest(tuning: Tuning, counts: Counts) -> Tuning:
         classes = tuple(label for label in tuning.classes if label in left)
         bias = None if tuning.bias is None else tuning.bias[there]
         return replace(tuning, learned=None, refined=None, classes=classes, bias=bias)
+    if tuning.learned is not None and tuning.learned.word_offsets:
+        words = {name: found.of_rest(counts.columns[name]) for name, found in tuning.learned.word_offsets.items()}
+        return replace(tuning, learned=replace(tuning.learned, word_offsets=words))
     return tuning if tuning.refined is None else replace(tuning, refined=offsets_of_rest(tuning.refined, counts))
 
 
 def without_offsets_of_gone(tuning: Tuning, shrunk: bool) -> Tuning:
-    """Return what was tuned without offsets of cells, if labels are gone from the grid that they were fitted on."""
+    """Return what was tuned without offsets, if labels are gone from the grid that those of cells were fitted on."""
     if not shrunk or tuning.learned is None or tuning.learned.offsets is None:
         return tuning
     learned = tuning.learned.without_offsets()

@@ -14,7 +14,7 @@ from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
 from ..counting.soft_labels import most_probable
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.files import file_of
-from ..data.frame import Frame
+from ..data.frame import Frame, frame_of
 from ..data.grid import Grid
 from ..data.target import SoftLabels
 from ..errors import InvalidInput, InvalidSetting, NotAPart
@@ -205,8 +205,10 @@ class Tuner:
         part, y, weights, at = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
         proportions = soft_truth(given, counts)
         soft = None if proportions is None else SoftRows.of(np.ascontiguousarray(proportions[:, at]))
+        texts = model.texts_of(frame_of(part.source), threads)  # both models read them: they are tokenized once
         found = fit_joint(model, part, y, weights, threads, None if screened is None else screened.of(at), soft)
         textbook = _textbook_scores(fitted_model, part, y, weights, copies, soft)
+        del texts
         loss = list(found.loss.values())[-1]
         declined = bool(found.weights) and found.rows * (loss - textbook.log_loss) > parameters.recipe.textbook_price
         hints = without_screening_remarks(self.state.schema.hints)

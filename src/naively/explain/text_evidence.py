@@ -60,7 +60,7 @@ class TextEvidence:
         """Return the contribution of each word of one row."""
         numbers, scores = self.term.by_word(TextRows(self.reader, [self.text(row)]))
         names = [f"column {n}" for n in numbers.tolist()] if self.table.numbered else self.reader.names(numbers)
-        return WordContributions(names, numbers, self.scale * scores, self.table.texts[:, numbers].T)
+        return WordContributions(names, numbers, self.scale * scores, self.table.texts_of(numbers).T)
 
     def strengths(self, row: int, k: int, other: int) -> tuple[str, list[float]]:
         """Return a text and, for each of its characters, its lead of one class over another."""
@@ -114,8 +114,8 @@ def words_for_class(model: FittedModel, label: Label, top: int, column: str | No
         raise InvalidInput(f"top={top!r} is no number of words; give 1 or more.")
     k, table, term = labels.index(label), texts[name].table, texts[name].term
     kept = term.words.numbers
-    met = table.texts[:, kept]
-    lead = word_leads(term.word_scores, met.sum(axis=1), k)
+    met = table.texts_of(kept)
+    lead = word_leads(np.asarray(term.word_scores, dtype=np.float64), met.sum(axis=1), k)
     order = np.lexsort((table.ranks[kept], -lead * met[k]))[:top]
     order = order[(lead[order] > 0) & (met[k, order] > 0)]
     words = order.tolist() if table.numbered else table.lexicon.names(np.asarray(kept[order], dtype=np.int32))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, g
 import numpy as np
 
 from .._kernels import Scorer
-from .._types import Codes, Floats, Label, Mask, Matrix
+from .._types import Codes, Floats, Label, Mask, Matrix, Singles
 from ..errors import InvalidSetting, RowRefused
 from ..errors.message import Setting
 from ..stats import Axis
@@ -216,7 +216,7 @@ class TextTerm(ScoreTerm, Protocol):
         """The words, in the order of their columns."""
 
     @property
-    def word_scores(self) -> Floats:
+    def word_scores(self) -> Floats | Singles:
         """The contribution of one occurrence of each word, [word, class]."""
 
     def by_word(self, x: Matrix) -> tuple[Codes, Floats]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ from .word_counts import WordWeights
 
 if TYPE_CHECKING:
     from .words import Words
+
+Number = TypeVar("Number", np.float32, np.float64)
 
 
 class ModelWords(Sequence[Any]):
@@ -41,15 +43,11 @@ class ModelWords(Sequence[Any]):
         columns[self.numbers] = np.arange(len(self), dtype=np.int32)
         return columns
 
-    def of(self, counts: Floats) -> Floats:
-        """Return the part [class, column] of counts [class, number] that is about these words."""
-        return counts if len(self) == self.size else counts[:, self.numbers]
-
-    def by_number(self, table: Floats) -> Floats:
+    def by_number(self, table: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Return a table [column, …] laid out by number; words that are not kept have 0."""
         if len(self) == self.size:
             return np.ascontiguousarray(table)
-        out = np.zeros((self.size, *table.shape[1:]))
+        out = np.zeros((self.size, *table.shape[1:]), dtype=table.dtype)
         out[self.numbers] = table
         return out
 
@@ -178,12 +176,12 @@ def text_likelihood(
         flags = Bernoulli(smoothing=family.smoothing)
         there = np.asarray(rows, float)
         inner: WordWeights | FlagLikelihood = FlagLikelihood(
-            flags, settings, classes, words, words.of(table.texts), there
+            flags, settings, classes, words, table.texts_of(words.numbers), there
         )
         return TextWeights(family, words, inner, None)
-    n, idf = words.of(table.times), None
+    n, idf = table.times_of(words.numbers), None
     if family.idf:
-        idf = np.log((1 + np.sum(rows)) / (1 + words.of(table.texts).sum(axis=0))) + 1
+        idf = np.log((1 + np.sum(rows)) / (1 + table.documents[words.numbers])) + 1
         n = n * idf
     inner = WordWeights(family, settings, classes, words, n)
     return TextWeights(family, words, inner, idf)
@@ -206,7 +204,7 @@ def word_smoothing(family: Words, words: ModelWords) -> Smoothing | None:
 
 def kept_tokens(family: Words, table: WordTable, rows: float) -> Mask:
     """Tell which tokens are words of the model: neither too rare nor too common, and of too many the most frequent."""
-    documents = table.texts.sum(axis=0)
+    documents = table.documents
     least, most = (document_limit(share, rows) for share in (family.min_df, family.max_df))
     least = least if least > 1 or isinstance(family.min_df, float) else 0.0  # one text is enough, whatever it weighs
     slack = 1e-9 * max(rows, 1.0)  # sums of weights are whole but for rounding

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from .._types import AnyArray, CellLike, Codes, Floats, Label, Matrices, TableLike
+from .._types import AnyArray, CellLike, Codes, Floats, Label, Matrices, Matrix, TableLike
 from ..counting import arrays
 from ..counting.column_moments import joined_moments
 from ..counting.wide import counts_words, wide_cells
@@ -217,6 +217,13 @@ class TableModel:
         for column in self.schema.of_kind("vectors"):
             out[column.name] = wide_cells(frame, column, self.readers.get(column.name), begin, end, threads)
         return out
+
+    def texts_of(self, frame: Frame, threads: int) -> list[Matrix]:
+        """Return all texts of a frame, column by column; while they are held, whoever reads them finds them there."""
+        return [
+            wide_cells(frame, self.schema[name], reader, 0, frame.rows, threads)
+            for name, reader in self.readers.items()
+        ]
 
     def _number(self, frame: Frame, at: int, begin: int, end: int) -> Floats:
         column = self.schema.of_kind("numbers")[at]

@@ -15,7 +15,7 @@ from ..data.schema import Schema
 from ..stats import Axis, Counts
 from .calibration import Calibration, CalibrationRows, fit_calibration
 from .column_parts import ColumnPart
-from .joint.joint_fit import JointFit
+from .joint.joint_fit import JointFit, WordOffsetsOf
 from .leave_one_out import PriorWithout, leave_one_out_log_joint, remaining_rows, rows_at, truth_of
 from .recipe import RECIPE, Recipe
 from .refined.refined_fit import Offsets, RefinedFit
@@ -103,7 +103,13 @@ class Tuning:
         } | beside  # fmt: skip
 
     @classmethod
-    def from_json(cls, data: JsonObject, classes: Axis, offsets: Mapping[str, Offsets] | None = None) -> Tuning:
+    def from_json(
+        cls,
+        data: JsonObject,
+        classes: Axis,
+        offsets: Mapping[str, Offsets] | None = None,
+        words: WordOffsetsOf | None = None,
+    ) -> Tuning:
         """Return the tuning that `to_json` described; offsets of values are stored elsewhere."""
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
         if (bias is not None and len(bias) != len(classes)) or not RECIPE.least_scale <= data[
@@ -112,7 +118,7 @@ class Tuning:
             raise KeyError("bias or scale")
         own: JsonObject = {"bias": bias, "classes": tuple(classes.labels)}
         if "learned" in data:
-            own["learned"] = JointFit.from_json(data["learned"], len(classes))
+            own["learned"] = JointFit.from_json(data["learned"], len(classes), words)
         scores = data.get("textbook")  # an empty list where none were measured
         own["textbook"] = TextbookScores(*map(float, scores)) if scores else None
         if "declined" in data:

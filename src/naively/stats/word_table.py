@@ -15,6 +15,7 @@ from ..errors import DoesNotFit, NotAPart
 from .arithmetic import checked_weight, frozen, subtract
 from .axis import Axis
 from .table import table_as_text
+from .word_cells import WordCells
 
 
 class Lexicon(Protocol):
@@ -48,13 +49,13 @@ class WordTable:
     """Counts [class, word] of a column of texts: how often each word occurs, and in how many texts.
 
     A word is known by its number in a lexicon. Since that only grows, a table of its first words stays what it is; and
-    tables of one lexicon add without a look at a name.
+    tables of one lexicon add without a look at a name. Counts come as tables or as lists of cells; each is made of the
+    other when it is asked for.
     """
 
     classes: Axis
     lexicon: Lexicon
-    times: Floats
-    texts: Floats
+    size: int  # how many words of the lexicon have a place
 
     def __init__(self, classes: Axis, lexicon: Lexicon, times: Floats, texts: Floats) -> None:
         if times.shape != texts.shape or times.shape[0] != len(classes) or times.shape[1] > len(lexicon):
@@ -64,15 +65,52 @@ class WordTable:
             times, texts = times[keep], texts[keep]
         object.__setattr__(self, "classes", classes.only(keep))
         object.__setattr__(self, "lexicon", lexicon)
+        object.__setattr__(self, "size", int(times.shape[1]))
         for part in (times, texts):
             part.flags.writeable = False  # taken over, for a copy may take hundreds of megabytes
-        object.__setattr__(self, "times", times)
-        object.__setattr__(self, "texts", texts)
+        self.__dict__.update(times=times, texts=texts)
+
+    @classmethod
+    def of_cells(cls, classes: Axis, lexicon: Lexicon, cells: WordCells) -> WordTable:
+        """Return the counts of cells; tables of them are made only where they are needed."""
+        if not classes.kept(cells.has_class(len(classes))).all():
+            tables = (cells.table(part, len(classes)) for part in (cells.times, cells.texts))
+            return cls(classes, lexicon, *tables)
+        made = cls.__new__(cls)
+        for name, value in (("classes", classes), ("lexicon", lexicon), ("size", len(cells))):
+            object.__setattr__(made, name, value)
+        made.__dict__["cells"] = cells
+        return made
+
+    @cached_property
+    def cells(self) -> WordCells:
+        """The counts that are not 0, word by word."""
+        return WordCells.of(self.times, self.texts)
+
+    @cached_property
+    def times(self) -> Floats:
+        """How often each word occurs, [class, word]."""
+        return self.cells.table(self.cells.times, len(self.classes))
+
+    @cached_property
+    def texts(self) -> Floats:
+        """In how many texts each word occurs, [class, word]."""
+        return self.cells.table(self.cells.texts, len(self.classes))
+
+    def times_of(self, numbers: Codes) -> Floats:
+        """Return how often some words occur, [class, word]."""
+        cells = self.cells.take(numbers)
+        return cells.table(cells.times, len(self.classes))
+
+    def texts_of(self, numbers: Codes) -> Floats:
+        """Return in how many texts some words occur, [class, word]."""
+        cells = self.cells.take(numbers)
+        return cells.table(cells.texts, len(self.classes))
 
     @property
-    def size(self) -> int:
-        """How many words of the lexicon have a place."""
-        return int(self.times.shape[1])
+    def documents(self) -> Floats:
+        """How many texts hold each word."""
+        return self.cells.documents
 
     @property
     def numbered(self) -> bool:
@@ -84,7 +122,7 @@ class WordTable:
         """Which words are known: those that occurred, and declared ones."""
         if self.numbered or self.lexicon.fixed:
             return np.ones(self.size, dtype=bool)
-        return np.asarray((self.texts != 0).any(axis=0))
+        return self.cells.seen
 
     @cached_property
     def numbers(self) -> Codes:
@@ -113,12 +151,12 @@ class WordTable:
     @cached_property
     def n(self) -> Floats:
         """How often each word occurs, [class, word] in the order of the names."""
-        return frozen(self.times[:, self.numbers])
+        return frozen(self.times_of(self.numbers))
 
     @cached_property
     def n_texts(self) -> Floats:
         """In how many texts each word occurs, [class, word] in the order of the names."""
-        return frozen(self.texts[:, self.numbers])
+        return frozen(self.texts_of(self.numbers))
 
     def on(self, classes: Axis) -> WordTable:
         """Return the same counts laid out for these classes, zero where there are none."""

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _kernels
 from .._kernels import ClassWords, TokenRows
 from .._threads import allowed
-from .._types import AnyArray, Codes, ColumnLike, Floats, Longs, Mask, Places
+from .._types import Codes, ColumnLike, Floats, Longs, Mask
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from .column import arrow_of_strings, kernel_texts, kernel_texts_of_arrow, strings_of
@@ -18,6 +19,9 @@ from .tokens import Tokens
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+# What a name looks like: it has spaces; several characters; two characters of Chinese or Japanese.
+SPACED, LONG, IDEOGRAPHS = 1, 2, 4
 
 
 class ReaderState(TypedDict):
@@ -51,6 +55,7 @@ class TextReader:
         self.tokens, self.fixed, self.threads = tokens, fixed, threads
         self._numbers: dict[str, int] = {}
         self._words = tokens.reader()
+        self._shapes = np.zeros(0, dtype=np.uint8)
         if tokens.stop_words:
             self._words.stop(kernel_texts_of_names(tokens.stop_words))
         if len(names):
@@ -195,18 +200,17 @@ class TextReader:
         """
         if self.tokens.hash_width or not size:
             return np.zeros(size, dtype=bool)
-        ends, data = self._words.names(np.arange(size, dtype=np.int32))
-        signs = np.frombuffer(data, dtype=np.uint8)
-        begins = np.concatenate([[0], ends[:-1]]).astype(np.intp)
-        characters = count_between((signs & 0xC0) != 0x80, begins, ends)
+        shapes = self._name_shapes(size)
         if self.tokens.unit != "words":
-            return np.asarray((characters > 1) & (not spaced))
-        of_words = count_between(signs == 0x20, begins, ends) > 0
-        if spaced:
-            return np.asarray(of_words)
-        lead = np.append(signs, np.uint8(0))[begins]  # a name may be empty
-        unspaced = ((lead >= 0xE3) & (lead <= 0xE9)) | (lead >= 0xEF)  # in UTF-8, where Chinese and Japanese begin
-        return np.asarray(of_words | (unspaced & (characters == 2) & (self.tokens.cjk == "pairs")))
+            return np.zeros(size, dtype=bool) if spaced else (shapes & LONG) != 0
+        looked_at = SPACED if spaced or self.tokens.cjk != "pairs" else SPACED | IDEOGRAPHS
+        return np.asarray((shapes & looked_at) != 0)
+
+    def _name_shapes(self, size: int) -> npt.NDArray[np.uint8]:
+        """Return what the names of the first tokens look like; those of tokens stay what they are."""
+        if len(self._shapes) < size:
+            self._shapes = np.concatenate([self._shapes, self._words.name_shapes(len(self._shapes), size)])
+        return self._shapes[:size]
 
     def order(self) -> Codes:
         """Return all numbers in the order of their names, by code points."""
@@ -280,12 +284,6 @@ class TextReader:
         if not isinstance(changed, str):
             raise InvalidInput(RowNumber(row), f": preprocessor gave {changed!r}; it must give a string.")
         return changed
-
-
-def count_between(flags: Mask, begins: Places, ends: AnyArray) -> Longs:
-    """Return how many flags are set between each begin and end."""
-    before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(flags, dtype=np.int64)])
-    return np.asarray(before[ends] - before[begins])
 
 
 def arrow_layout(texts: Sequence[str], first: int) -> tuple[pa.Array, int, bool]:

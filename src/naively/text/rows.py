@@ -21,9 +21,13 @@ class TextRows:
     To models they are what a sparse matrix is, but that is made only where its cells are looked at one by one.
     """
 
-    def __init__(self, reader: TextReader, texts: ColumnLike, first: int = 0, threads: int | None = None) -> None:
+    def __init__(
+        self, reader: TextReader, texts: ColumnLike, first: int = 0, threads: int | None = None, source: object = None
+    ) -> None:
         self.reader, self.texts, self.first, self.threads = reader, texts, first, threads
+        self.source = source  # the column that they are of: it lives as long as they do
         self._learned: TokenRows | None = None
+        self._cells: tuple[Codes, str, tuple[Longs, Codes, Floats]] | None = None  # those asked for last
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -36,7 +40,13 @@ class TextRows:
     def __getitem__(self, rows: slice | AnyArray) -> TextRows:
         """Return some of the rows."""
         at = rows if isinstance(rows, slice) else np.arange(len(self))[rows]
-        return TextRows(self.reader, take_texts(self.texts, at), threads=self.threads)
+        part = TextRows(self.reader, take_texts(self.texts, at), threads=self.threads)
+        if self._cells is not None and isinstance(rows, slice) and rows.step is None:
+            columns, times, (starts, words, values) = self._cells
+            begins = starts[rows.start or 0 : len(self) + 1 if rows.stop is None else rows.stop + 1]
+            inside = slice(int(begins[0]), int(begins[-1]))
+            part._cells = columns, times, (begins - begins[0], words[inside], values[inside])
+        return part
 
     def check(self) -> None:
         """Refuse what is no text, before anything is counted."""
@@ -79,9 +89,12 @@ class TextRows:
 
     def cells(self, columns: Codes, times: str) -> tuple[Longs, Codes, Floats]:
         """Return starts of rows, columns and values; number i becomes columns[i], or nothing if that is negative."""
+        if self._cells is not None and self._cells[0] is columns and self._cells[1] == times:
+            return self._cells[2]
         beyond = np.full(len(self.reader) - len(columns), -1, dtype=np.int32)  # words that were learned since
-        columns = np.concatenate([columns, beyond]) if len(beyond) else columns
-        return self._tokens.matrix(np.ascontiguousarray(columns), times, allowed(self.threads))
+        known = np.concatenate([columns, beyond]) if len(beyond) else columns
+        self._cells = columns, times, self._tokens.matrix(np.ascontiguousarray(known), times, allowed(self.threads))
+        return self._cells[2]
 
     def matrix(self, columns: Codes, width: int, times: str) -> sparse.csr_array:
         """Return the same as a sparse matrix."""
@@ -100,13 +113,19 @@ def take_texts(texts: ColumnLike, at: slice | Places) -> ColumnLike:
     return texts.take(at) if hasattr(texts, "take") and not isinstance(at, slice) else texts[at]
 
 
+def plain_strings(texts: ColumnLike) -> bool:
+    """Tell whether texts are a list of strings, and none is missing."""
+    return isinstance(texts, list) and set(map(type, texts)) == {str}
+
+
 def text_hashes(texts: ColumnLike) -> Hashes:
     """Return a number for each text that looks random and follows from it.
 
     It has 64 bits of a cryptographic hash, so that no two texts that somebody has are taken for copies of each other.
     """
     found: list[bytes] = []
-    for batch in strings_of(texts, allow_missing=True):
+    texts = texts.tolist() if isinstance(texts, np.ndarray) else texts
+    for batch in [texts] if plain_strings(texts) else strings_of(texts, allow_missing=True):
         coded = (text.encode("utf-8", "surrogatepass") for text in batch)
         found += [blake2b(text, digest_size=8).digest() for text in coded]
     return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)

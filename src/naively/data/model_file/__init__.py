@@ -48,7 +48,17 @@ it is in every version of the format, so that a newer file can be told from a da
 """
 
 from .file import StoredModel, read_counts, read_model, write_model
+from .offsets import ValueOffsets
 from .pairs import EXPECTED_MARK, joint_counts
 from .rows import StoredRows
 
-__all__ = ["EXPECTED_MARK", "StoredModel", "StoredRows", "joint_counts", "read_counts", "read_model", "write_model"]
+__all__ = [
+    "EXPECTED_MARK",
+    "StoredModel",
+    "StoredRows",
+    "ValueOffsets",
+    "joint_counts",
+    "read_counts",
+    "read_model",
+    "write_model",
+]

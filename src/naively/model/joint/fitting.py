@@ -38,6 +38,7 @@ from .term_gains import TermGains
 from .term_kinds import term_kind
 from .terms import JointSample
 from .weight_fitting import effective_weights, fit_weights
+from .word_offset_fitting import with_word_offsets
 
 # What the terms of the sample may take together, in numbers of 4 bytes; but some rows in any case. Limits of memory.
 MOST_CELLS, FEWEST_SAMPLED = 1 << 25, 250
@@ -208,7 +209,9 @@ def fit_joint(
     Where columns were screened on these rows, a column counts as missing in those without which it was not chosen.
     """
     columns, recipe = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads), model.recipe
-    some = slice(0, min(recipe.linear_rows, max(MOST_PROBABILITIES // (4 * len(model.classes)), FEWEST_SAMPLED)))
+    some = slice(0, min(recipe.word_pseudo_rows, max(MOST_PROBABILITIES // (4 * len(model.classes)), FEWEST_SAMPLED)))
+    for words in model.word_associations.values():
+        words.words_of(columns[words.name])  # read once, all of them: parts of the rows have parts of these
     for name, column in model.wide_columns.items():
         part = soft if soft is None else soft.some(np.arange(len(y))[some], len(y))
         out = HeldOutRows(y[some], left_out_weights(weights[some], model.copies), part)
@@ -218,7 +221,11 @@ def fit_joint(
     sample = model.sample(columns, y, weights, soft)
     if screening is not None:
         sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))
-    return with_offsets(model.counts, *fit_weights(model.counts, sample), sample)
+    fit, scores = fit_weights(model.counts, sample)
+    fit = with_offsets(model.counts, fit, scores, sample)
+    if fit.offsets is not None:
+        scores = scores + fit.offsets.without_fold(model.counts.grid, sample.cells)
+    return with_word_offsets(model, columns, sample, fit, scores, threads)
 
 
 def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:

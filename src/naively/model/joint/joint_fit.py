@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from .influence import WeightInfluence
 from .loss_near import LossNear
 from .summary import described_terms, described_weights
 from .terms import Term
+from .word_offsets import WordOffsets, described_offsets
 
-WITH_OFFSETS = "offsets of values"  # what `JointFit.loss` calls the loss with them
+WordOffsetsOf = Callable[[str, JsonObject], WordOffsets]  # of a column of texts, given what a file says of them
+
+WITH_OFFSETS, WITH_WORD_OFFSETS = "offsets of values", "offsets of words"  # what `JointFit.loss` calls losses with them
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class JointFit:
     near: LossNear | None = None  # the loss of the rows near the weights, to combine fits when the rows are gone
     parts: int = 1  # how many fits these weights were combined of, without the rows
     offsets: CellOffsets | None = None  # of values and pairs of values, where they gain on held-out rows
+    word_offsets: Mapping[str, WordOffsets] = field(default_factory=dict)  # by column of texts, where they pay
 
     def describe(self, owners: Sequence[str]) -> list[str]:
         """Return which kinds of terms have a weight, and the loss with them; owners are columns by place."""
@@ -43,15 +47,16 @@ class JointFit:
         return [
             f"joint model: {weighted if parts else 'no term held up in leave-one-out, so that the prior answers'}",
             f"weights: {described_weights(self.weights)}",
+            *described_offsets(self.word_offsets),
             f"leave-one-out log loss of {self.rows:,} rows, corrected for weights fitted on these rows: {stages}",
         ]
 
     def without_offsets(self) -> JointFit:
         """Return the weights alone, with the loss they had; how often they alone were right is not known."""
-        if self.offsets is None:
+        if self.offsets is None and not self.word_offsets:
             return self
-        loss = {what: loss for what, loss in self.loss.items() if what != WITH_OFFSETS}
-        return replace(self, offsets=None, loss=loss, accuracy=float("nan"))
+        loss = {what: loss for what, loss in self.loss.items() if what not in (WITH_OFFSETS, WITH_WORD_OFFSETS)}
+        return replace(self, offsets=None, word_offsets={}, loss=loss, accuracy=float("nan"))
 
     def to_json(self) -> JsonObject:
         """Return it as plain data."""
@@ -62,11 +67,12 @@ class JointFit:
             "doubt": None if self.influence is None else self.influence.to_json(), "copies": self.copies,
             "near": None if self.near is None else self.near.to_json(), "parts": self.parts,
             "offsets": None if self.offsets is None else self.offsets.to_json(),
+            "words": {name: found.to_json() for name, found in self.word_offsets.items()},
         }  # fmt: skip
 
     @classmethod
-    def from_json(cls, data: JsonObject, classes: int) -> JointFit:
-        """Return what to_json described."""
+    def from_json(cls, data: JsonObject, classes: int, word_offsets: WordOffsetsOf | None = None) -> JointFit:
+        """Return what to_json described; offsets of words are stored elsewhere, and made from what it says of them."""
         if any(len(one) != 4 for one in data["weights"]):
             raise KeyError("weights")
         weights = {Term(kind, level, tuple(columns)): float(by) for kind, level, columns, by in data["weights"]}
@@ -76,5 +82,6 @@ class JointFit:
         influence = None if data.get("doubt") is None else WeightInfluence.from_json(data["doubt"], classes)
         about = (data["loss"], int(data["rows"]), float(data["right"]), influence, bool(data.get("copies", True)))
         near = None if data.get("near") is None else LossNear.from_json(data["near"], classes)
-        offsets = None if data.get("offsets") is None else CellOffsets.from_json(data["offsets"], classes)
-        return cls(weights, data["ridges"], bias, *about, near, int(data.get("parts", 1)), offsets)
+        cells = None if data.get("offsets") is None else CellOffsets.from_json(data["offsets"], classes)
+        words = {name: word_offsets(name, said) for name, said in data.get("words", {}).items()} if word_offsets else {}
+        return cls(weights, data["ridges"], bias, *about, near, int(data.get("parts", 1)), cells, words)

@@ -32,6 +32,7 @@ from .term_kinds import kinds_in_tables, kinds_of
 from .terms import CELLS, JointSample, Term
 from .weight_fitting import joint_scores_left_out
 from .wide_terms import TextColumn, VectorColumn, WideColumn
+from .word_offsets import WordOffsets, offset_scores
 from .word_terms import WordAssociations, word_associations
 
 CODES, LEVEL, PAIRS = (INSIDE + name for name in ("codes", "level", "pairs"))
@@ -88,6 +89,11 @@ class JointModel(TableModel):
         """The weights of terms; none before they are fitted."""
         return {} if self.fit is None else self.fit.weights
 
+    @property
+    def word_offsets(self) -> Mapping[str, WordOffsets]:
+        """The offsets of words, by column of texts."""
+        return {} if self.fit is None else self.fit.word_offsets
+
     @cached_property
     def _used(self) -> tuple[list[int], list[int]]:
         """The columns of labels on the grid, and the flags of missing numbers whose numbers are."""
@@ -120,7 +126,7 @@ class JointModel(TableModel):
         words, texts, out = self.word_associations, self._textbook_texts, dict[str, WideColumn]()
         for name in (column.name for column in self.schema.of_kind("vectors")):
             vectors = VectorColumn(name, self.textbook.likelihoods[name], texts.get(name))
-            out[name] = TextColumn(words[name]) if name in words else vectors
+            out[name] = TextColumn(words[name], self.word_offsets.get(name)) if name in words else vectors
         return out
 
     @cached_property
@@ -210,7 +216,12 @@ class JointModel(TableModel):
             wide |= dict(kind.cell_terms(self, columns, out))
         labels = self._labels_of(columns, len(y))
         usual = {f"words of {name}": self.pseudo_texts_of(name) for name in self.word_associations}
-        return JointSample(labels, columns[CELLS], y, weights, wide, usual, self.copies, soft)
+        offsets = tuple(
+            offset_scores(found, self.word_associations[name], columns[name], out.weights, self.recipe)
+            for name, found in self.word_offsets.items()
+            if name in self.word_associations
+        )
+        return JointSample(labels, columns[CELLS], y, weights, wide, usual, self.copies, soft, offsets)
 
     # -- why, and how good ----------------------------------------------------------------------------------------
 

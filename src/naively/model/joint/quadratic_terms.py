@@ -30,7 +30,7 @@ class QuadraticTerms(TermKind):
     """Quadratic discriminant scores."""
 
     name = "quadratic"
-    beside = "all columns at once, with a covariance for each class"
+    beside = "products of columns by class"
     joint = True
     sum_rank, table_rank = 7, 10  # after pairs, whose tables the products of flags join
 

@@ -18,6 +18,7 @@ from .associations import HeldOutRows
 from .soft_rows import SoftRows
 from .term_counts import TermCounts
 from .term_gains import TermGains
+from .word_offsets import WordOffsetScores
 
 if TYPE_CHECKING:
     from .influence import WeightedValues
@@ -56,6 +57,7 @@ class JointSample:
     pseudo_texts: Mapping[str, float]  # by column of texts, how many pseudo-texts hold each word
     copies: bool = True  # whether a weight of 2 stands for two rows, of which one is left out at a time
     soft: SoftRows | None = None  # the rows of several classes, if there are some
+    word_offsets: tuple[WordOffsetScores, ...] = ()  # what offsets of words add, by column of texts
 
     def shown(self, mask: Mask) -> JointSample:
         """Return the same rows with some cells missing, given which are there, [row, column of the grid]."""

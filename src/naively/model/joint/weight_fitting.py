@@ -18,6 +18,7 @@ from .term_counts import TermCounts
 from .term_gains import TermGains
 from .term_kinds import kinds_in_sums, kinds_of, term_kind
 from .terms import JointSample, LeaveOneOut, Term, Terms, TermValues
+from .word_offsets import plus_word_offsets
 
 
 def fit_weights(counts: TermCounts, sample: JointSample) -> tuple[JointFit, Floats]:
@@ -200,6 +201,6 @@ def joint_scores_left_out(counts: TermCounts, fit: JointFit, sample: JointSample
         kind.add_left_out(held, fit.weights, total, gathered)
     if fit.offsets is not None:
         total += fit.offsets.without_fold(counts.grid, sample.cells)
-    if influence is None or gathered is None:
-        return total
-    return influence.without_own(total, gathered.x, held.rows, counts.recipe.influence_classes)
+    if influence is not None and gathered is not None:
+        total = influence.without_own(total, gathered.x, held.rows, counts.recipe.influence_classes)
+    return plus_word_offsets(sample.word_offsets, total, RowClasses(sample.y, sample.soft), sample.out)

@@ -16,6 +16,7 @@ from .associations import HeldOutRows, likelihood_left_out
 from .newton import WeightProblem
 from .terms import LeaveOneOut, Term, TermKind, TermValues
 from .weighted_terms import WeightedTerm, WeightedTextTerm
+from .word_offsets import WordOffsets
 from .word_terms import WORD_TERMS, WordAssociations
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class TextColumn:
     """A column of texts with terms of its words."""
 
     words: WordAssociations
+    offsets: WordOffsets | None = None
 
     def leave_one_out(self, x: Matrix, out: HeldOutRows, pseudo: float) -> dict[Term, Floats]:
         """Return the terms of rows, so much of each left out of the counts, [class, row]."""
@@ -77,7 +79,10 @@ class TextColumn:
     def score_term(self, weights: Mapping[Term, float], pseudo: float) -> ScoreTerm:
         """Return the contribution of each word under the weights of its terms."""
         mix = {term.kind: by for term, by in weights.items() if term.level == self.words.name}
-        return self.words.scores(mix, pseudo)
+        scores = self.words.scores(mix, pseudo)
+        if self.offsets is not None:
+            self.offsets.add_to(self.words.words, scores.word_scores)
+        return scores
 
     def fitted_pseudo_count(
         self, x: Matrix, out: HeldOutRows, weights: Floats, prior: Floats, recipe: Recipe

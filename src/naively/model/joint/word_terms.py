@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from ... import _kernels
 from ..._kernels import Scorer
 from ..._threads import allowed
-from ..._types import Codes, Floats, Mask, Matrix, SparseMatrix
+from ..._types import Codes, Floats, Longs, Mask, Matrix, Places, Singles, SparseMatrix
 from ...data.column import Column
 from ...data.schema import Schema
 from ...families import Words
-from ...families.family import padded
 from ...families.texts import ModelWords, kept_tokens
 from ...stats import Axis, Counts, WordTable
 from .associations import HeldOutRows
@@ -43,23 +43,42 @@ class WordAssociations:
     """The words of a column of texts, by the number of texts of each class that they are in."""
 
     def __init__(self, name: str, family: Words, table: WordTable, rows: Floats, classes: Axis) -> None:
-        self.name, self.classes = name, classes
+        self.name, self.classes, self.rows = name, classes, rows
         table = table.on(classes)
         numbers = np.flatnonzero(kept_tokens(family, table, float(rows.sum()))).astype(np.int32)
         self.words = ModelWords(table, numbers)
         self.group = table.lexicon.sequences(table.size)[numbers].astype(np.uint8)
-        self.texts = padded(self.words.of(table.texts).T)
-        self.totals = np.ascontiguousarray(self.texts.sum(axis=1))
+        self.cells = table.cells.take(numbers)
+        self.totals = self.cells.documents
 
     @cached_property
     def mass(self) -> Floats:
         """How many words the texts of each class hold, [group, class]."""
-        return np.stack([self.texts[self.group == g, : len(self.classes)].sum(axis=0) for g in (0, 1)])
+        of_cells = self.group[self.cells.words]
+        sums = [np.bincount(self.cells.classes, self.cells.texts * (of_cells == g), len(self.classes)) for g in (0, 1)]
+        return np.stack(sums).astype(np.float64)
+
+    def texts_of(self, words: Codes | Places) -> Singles:
+        """Return how many texts of each class hold some of the words, [word, class]."""
+        cells = self.cells.take(words)
+        out = np.zeros((len(words), len(self.classes)), dtype=np.float32)
+        out[cells.words, cells.classes] = cells.texts
+        return out
+
+    @property
+    def _counts(self) -> tuple[Longs, Codes, Floats, Floats, npt.NDArray[np.uint8], Floats]:
+        """The counts as the kernels read them."""
+        return self.cells.starts, self.cells.classes, self.cells.texts, self.totals, self.group, self.mass
 
     @property
     def terms(self) -> tuple[str, ...]:
         """The terms there are."""
         return WORD_TERMS if self.group.any() else WORD_TERMS[:2]
+
+    def words_of(self, x: Matrix) -> tuple[Longs, Codes]:
+        """Return where the words of each row begin, and the words that it holds."""
+        starts, words, _ = x.cells(self.words.columns, "once")
+        return starts, words
 
     def flags(self, x: Matrix) -> SparseMatrix:
         """Return which words the rows hold, divided by the root of their number, as a sparse matrix."""
@@ -70,20 +89,20 @@ class WordAssociations:
 
     def leave_one_out(self, x: Matrix, rows: HeldOutRows, pseudo: float) -> dict[str, Floats]:
         """Return each term for the words of rows, [class, row], so much of each row left out of the counts."""
-        starts, words, _ = x.cells(self.words.columns, "once")
+        starts, words = self.words_of(x)
         out = np.empty((len(WORD_TERMS), len(self.classes), len(x)), dtype=np.float32)
         taken = np.ascontiguousarray(rows.weights, dtype=np.float64)
         proportions = None if rows.soft is None else rows.soft.of_all(rows.y)
-        counts = (self.texts, self.totals, self.group, self.mass, pseudo)
-        _kernels.leave_one_out_words(starts, words, rows.y, taken, *counts, out, allowed(x.threads), proportions)
+        counts, threads = (*self._counts, pseudo), allowed(x.threads)
+        _kernels.leave_one_out_words(starts, words, rows.y, taken, *counts, out, threads, proportions)
         return dict(zip(self.terms, out, strict=False))
 
     def scores(self, mix: Mapping[str, float], pseudo: float, offsets: Floats | None = None) -> WordScores:
         """Return the contribution of words under the weights of the terms, and with an offset for each word."""
         by = np.array([mix.get(term, 0.0) for term in WORD_TERMS]).reshape(2, 2)
-        table = np.zeros((len(self.words), len(self.classes)))
-        _kernels.word_weights(self.texts, self.totals, self.group, self.mass, by, pseudo, table)
-        table = table if offsets is None else table + offsets
+        table = np.zeros((len(self.words), len(self.classes)), dtype=np.float32)
+        _kernels.word_weights(*self._counts, by, pseudo, table)
+        table = table if offsets is None else (table + offsets).astype(np.float32)
         return WordScores(self.classes, self.words, table, self.totals > 0)
 
 
@@ -103,11 +122,11 @@ class WordScores:
 
     classes: Axis
     words: ModelWords
-    word_scores: Floats  # [word, class]
+    word_scores: Singles  # [word, class]
     known: Mask
 
     @cached_property
-    def _laid(self) -> tuple[Floats, Floats]:
+    def _laid(self) -> tuple[Singles, Floats]:
         """The same by number: the contribution of each, and whether it counts as a word."""
         return self.words.by_number(self.word_scores), self.words.by_number(self.known.astype(np.float64))
 
@@ -121,4 +140,4 @@ class WordScores:
         """Return the numbers of the words of a single row, and the contribution of each, [word, class]."""
         _, words, _ = x.cells(self.words.columns, "once")
         length = np.sqrt(max(float(self.known[words].sum()), 1.0))
-        return self.words.numbers[words], self.word_scores[words] / length
+        return self.words.numbers[words], self.word_scores[words].astype(np.float64) / length
