@@ -178,7 +178,9 @@ def _fitted_model_of(
         # Nothing was fitted to the rows of one file of several, whose models are merged: it is fitted when asked for.
         many = state.kept is not None and state.fitted_rows >= parameters.recipe.fewest_rows
         return _with_scores(FittedClassifier(parameters, replace(state, due=many)), about)
-    state = state.tuned(_stored_tuning(about["tuning"], counts, value_offsets or {}), parameters)
+    tuning = _stored_tuning(about["tuning"], counts, value_offsets or {})
+    _check_offsets(tuning, counts, parameters)
+    state = state.tuned(tuning, parameters)
     state = replace(state, fitted_as=parameters.model)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
@@ -195,6 +197,16 @@ def _stored_tuning(data: JsonObject, counts: Counts, value_offsets: model_file.V
         return WordOffsets.from_file(said, counts.columns[name].lexicon, *offsets[name])
 
     return Tuning.from_json(data, counts.classes, offsets, words)
+
+
+def _check_offsets(tuning: Tuning, counts: Counts, parameters: Parameters) -> None:
+    """Refuse offsets of the joint model that are of other cells than its grid has."""
+    offsets, joint = None if tuning.learned is None else tuning.learned.offsets, counts.joint
+    if offsets is None or joint is None:
+        return
+    used = joint if parameters.columns is None else joint.only(tuple(parameters.columns))
+    if not offsets.fits(used.grid):
+        raise KeyError("offsets")
 
 
 def _with_scores(fitted: FittedClassifier, about: JsonObject) -> FittedClassifier:

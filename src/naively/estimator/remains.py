@@ -36,10 +36,12 @@ def without_remains(state: FittedState, counts: Counts, gone: Counts) -> FittedS
         for name, part in counts.columns.items()
     }
     left = Counts(counts.classes, counts.rows, columns, None, joint)
+    shrunk = joint is not None and counts.joint is not None and joint.grid.labels != counts.joint.grid.labels
+    tuning = without_offsets_of_gone(tuning_of_rest(state.tuning, left), shrunk)
     weights, known = state.row_weights, set(left.classes.labels)
     return replace(
         with_joint(state, left, joint, replace(state.schema, hints=())),
-        tuning=tuning_of_rest(state.tuning, left) if state.kept is None else UNTUNED,
+        tuning=tuning if state.kept is None else UNTUNED,
         row_weights=None if weights is None else {label: by for label, by in weights.items() if label in known},
     )
 
@@ -86,6 +88,14 @@ def tuning_of_rest(tuning: Tuning, counts: Counts) -> Tuning:
         words = {name: found.of_rest(counts.columns[name]) for name, found in tuning.learned.word_offsets.items()}
         return replace(tuning, learned=replace(tuning.learned, word_offsets=words))
     return tuning if tuning.refined is None else replace(tuning, refined=offsets_of_rest(tuning.refined, counts))
+
+
+def without_offsets_of_gone(tuning: Tuning, shrunk: bool) -> Tuning:
+    """Return what was tuned without offsets, if labels are gone from the grid that those of cells were fitted on."""
+    if not shrunk or tuning.learned is None or tuning.learned.offsets is None:
+        return tuning
+    learned = tuning.learned.without_offsets()
+    return replace(tuning, learned=learned, loss_after=list(learned.loss.values())[-1])
 
 
 def offsets_of_rest(fit: RefinedFit, counts: Counts) -> RefinedFit:

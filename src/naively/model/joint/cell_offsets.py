@@ -144,7 +144,8 @@ class CellOffsets:
     def from_json(cls, data: JsonObject, classes: int) -> CellOffsets:
         """Return what to_json described."""
         shape, flat = tuple(map(int, data["tables"])), np.frombuffer(b64decode(data["offsets"]), dtype="<f4")
-        if len(shape) != 3 or shape[2] != classes or len(flat) != np.prod(shape) or not np.isfinite(flat).all():
+        whole = len(shape) == 3 and shape[0] > 1 and shape[2] == classes and len(flat) == np.prod(shape)
+        if not whole or not np.isfinite(flat).all():
             raise KeyError("offsets")
         pairs = tuple((int(i), int(j)) for i, j in data["pairs"])
         return cls(pairs, flat.reshape(shape).astype(np.float64), float(data["ridge"]), float(data["loss_ratio"]))

@@ -49,7 +49,10 @@ class PartFit(NamedTuple):
     def of(cls, model: JointModel) -> PartFit | None:
         """Return the weights of a model; None if it has none."""
         rows = model.counts.joint.products[:, 0, 0]
-        return None if model.fit is None else cls(model.fit, owners_of(model), model.classes, rows, model.counts.prior)
+        if model.fit is None:
+            return None
+        # Offsets are of no use beside other rows: what is said of the weights must hold without them.
+        return cls(model.fit.without_offsets(), owners_of(model), model.classes, rows, model.counts.prior)
 
     def times(self, weight: float) -> PartFit:
         """Return the weights of the same rows, each weighing so many times as much."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from .terms import Term
 from .word_offsets import WordOffsets, described_offsets
 
 WordOffsetsOf = Callable[[str, JsonObject], WordOffsets]  # of a column of texts, given what a file says of them
+
+WITH_OFFSETS, WITH_WORD_OFFSETS = "offsets of values", "offsets of words"  # what `JointFit.loss` calls losses with them
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,13 @@ class JointFit:
             *described_offsets(self.word_offsets),
             f"leave-one-out log loss of {self.rows:,} rows, corrected for weights fitted on these rows: {stages}",
         ]
+
+    def without_offsets(self) -> JointFit:
+        """Return the weights alone, with the loss they had; how often they alone were right is not known."""
+        if self.offsets is None and not self.word_offsets:
+            return self
+        loss = {what: loss for what, loss in self.loss.items() if what not in (WITH_OFFSETS, WITH_WORD_OFFSETS)}
+        return replace(self, offsets=None, word_offsets={}, loss=loss, accuracy=float("nan"))
 
     def to_json(self) -> JsonObject:
         """Return it as plain data."""

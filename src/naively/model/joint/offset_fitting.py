@@ -18,7 +18,7 @@ from ...stats.pairs import JointCounts
 from ..recipe import Recipe
 from .associations import counts_without
 from .cell_offsets import CellLayout, CellOffsets, rounded
-from .joint_fit import JointFit
+from .joint_fit import WITH_OFFSETS, JointFit
 from .offset_problem import OffsetPenalty, OffsetProblem, OffsetRows
 from .soft_rows import RowClasses
 from .term_counts import TermCounts
@@ -45,7 +45,7 @@ def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: Join
     moved = scores + found.without_fold(counts.grid, sample.cells)
     accuracy = float(weights @ truth.agreement(moved.argmax(axis=0)) / weights.sum())
     loss = list(fit.loss.values())[-1] * found.loss_ratio
-    return replace(fit, offsets=found, loss={**fit.loss, "offsets of values": loss}, accuracy=accuracy)
+    return replace(fit, offsets=found, loss={**fit.loss, WITH_OFFSETS: loss}, accuracy=accuracy)
 
 
 def affordable_layout(counts: TermCounts, fit: JointFit, rows: float) -> CellLayout | None:
@@ -149,7 +149,7 @@ class OffsetFolds:
             return None
         problem = self.problem(self.rows_with(self.scores))
         start = np.mean(path.found[path.best], axis=0)
-        v = problem.solve(start, path.best, recipe.offset_evaluations, recipe.cell_tolerance)
+        v = problem.solve(start, path.best, recipe.last_cell_evaluations, recipe.cell_tolerance)
         tables = [problem.offsets(one) for one in (v, *path.found[path.best])]
         return CellOffsets(self.layout.pairs, rounded(tables), path.best, 1 - path.gain(path.best) / path.bare)
 

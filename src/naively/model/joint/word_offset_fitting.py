@@ -10,7 +10,7 @@ import numpy as np
 from ... import _kernels
 from ..._types import Codes, Floats, Mask, Matrices, Matrix, Singles
 from ..recipe import Recipe
-from .joint_fit import JointFit
+from .joint_fit import WITH_WORD_OFFSETS, JointFit
 from .model import JointModel
 from .soft_rows import RowClasses
 from .terms import JointSample
@@ -108,7 +108,7 @@ def with_word_offsets(
         scores, saved = beyond.without_own(scores, truth, sample.out), saved + gain
     if not found:
         return fit
-    loss = dict(fit.loss) | {"offsets of words": list(fit.loss.values())[-1] - saved}
+    loss = dict(fit.loss) | {WITH_WORD_OFFSETS: list(fit.loss.values())[-1] - saved}
     accuracy = float(w @ truth.agreement(scores.argmax(axis=0)) / w.sum())
     return replace(fit, word_offsets=found, loss=loss, accuracy=accuracy)
 
