@@ -341,7 +341,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 SCORED_FIT = """
 import sys
 import naively as nv
-nb = nv.NaiveBayes()
+nb = nv.NaiveBayes(n_jobs=2)  # each thread that reads has a buffer
 done = nv.fit_files(nb, sys.argv[1], "y", cv=5)
 done.scores.to_dict(), done.textbook_scores.to_dict()
 peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))

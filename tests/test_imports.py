@@ -45,6 +45,7 @@ def files(tmp_path_factory):
     return made
 
 
+@pytest.mark.alone  # older versions of Arrow import pandas themselves
 def test_a_loaded_model_answers_a_row_without_slow_imports(files):
     program = (
         "import json, sys; import naively as nv\n"
@@ -57,6 +58,7 @@ def test_a_loaded_model_answers_a_row_without_slow_imports(files):
     assert not set(SLOW) & set(modules)
 
 
+@pytest.mark.alone
 def test_the_command_predict_answers_without_slow_imports(files, tmp_path):
     rows, out = tmp_path / "rows.csv", tmp_path / "answers.csv"
     rows.write_text("n,é\n0.5,ü\n", encoding="utf-8")

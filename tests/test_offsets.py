@@ -350,7 +350,7 @@ def test_offsets_in_json_are_the_same_offsets(drawn):
     offsets = CellOffsets((), tables.astype(np.float64), 0.1, 0.25)
     twin = CellOffsets.from_json(offsets.to_json(), 3)
     assert_array_equal(twin.tables, offsets.tables)
-    assert (twin.pairs, twin.ridge, twin.gain, twin.folds) == (offsets.pairs, 0.1, 0.25, 3)
+    assert (twin.pairs, twin.ridge, twin.loss_ratio, twin.folds) == (offsets.pairs, 0.1, 0.25, 3)
 
 
 # -- whole numbers -----------------------------------------------------------------------------------------------------
@@ -484,7 +484,7 @@ def test_the_summary_names_offsets_and_the_loss_with_them(made):
     assert line.endswith("with offsets of values")
     losses = list(nb.tuning_.learned.loss.values())
     assert losses[-1] < losses[-2]
-    assert offsets_of(nb).gain > 0
+    assert 0 < offsets_of(nb).loss_ratio < 1
 
 
 # -- explanations ------------------------------------------------------------------------------------------------------
@@ -569,7 +569,7 @@ DAMAGE = {
     "a pair of three": lambda offsets: offsets["pairs"].append([0, 1, 2]),
     "no text of base 64": lambda offsets: offsets.update(offsets="!"),
     "no tables": lambda offsets: offsets.pop("tables"),
-    "no gain": lambda offsets: offsets.pop("gain"),
+    "no loss ratio": lambda offsets: offsets.pop("loss_ratio"),
 }
 
 

@@ -148,10 +148,13 @@ def test_words_are_left_out_with_the_same_bits_alone_and_among_others(level):
     group = (np.arange(words) % 2).astype(np.uint8)
     class_words = np.stack([documents[group == g, :classes].sum(axis=0) for g in (0, 1)])
 
+    listed_counts = sparse.csr_array(documents[:, :classes])
+    cells = (listed_counts.indptr.astype(np.int64), listed_counts.indices.astype(np.int32), listed_counts.data)
+
     def answer(begin: int, end: int) -> np.ndarray:
         part, out = rows[begin:end], np.zeros((4, classes, end - begin), np.float32)
         starts, listed = part.indptr.astype(np.int64), part.indices.astype(np.int32)
-        counts = documents, documents.sum(axis=1), group, class_words, 0.5
+        counts = *cells, documents.sum(axis=1), group, class_words, 0.5
         kernels.leave_one_out_words(starts, listed, y[begin:end], None, *counts, out)
         return out.transpose(2, 0, 1)
 

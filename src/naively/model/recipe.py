@@ -241,9 +241,10 @@ class Recipe:
     cell_rows: int = 1_000
     # Offsets at most, for each row; pairs of columns of less weight go without. A limit of time.
     cell_offsets: int = 8
-    # Evaluations of the loss at most while ridges are compared; the gain, as a proportion of the loss, at which the
-    # last fit ends. Numerical.
+    # Evaluations of the loss at most while ridges are compared, and in the last fit; the gain, as a proportion of the
+    # loss, at which that one ends. Numerical.
     cell_evaluations: int = 40
+    last_cell_evaluations: int = 300
     cell_tolerance: float = 1e-9
     # Pulls as multiples of the ridge: of labels 1, of the line that ordered codes follow, of what deviates from it, of
     # neighbors towards each other, and of pairs of values. Compared on seven simulated tables whose classes follow from

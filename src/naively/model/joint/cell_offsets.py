@@ -92,7 +92,7 @@ class CellOffsets:
     pairs: tuple[tuple[int, int], ...]  # pairs of columns that have offsets, by place on the grid
     tables: Floats  # [all rows, or without a fold; offset; class]
     ridge: float  # that they were fitted under
-    gain: float  # of held-out log loss by these offsets, in nats for each row
+    loss_ratio: float  # the log loss of held-out rows with offsets over that without
 
     @property
     def folds(self) -> int:
@@ -137,7 +137,7 @@ class CellOffsets:
             "tables": list(self.tables.shape),
             "offsets": data,
             "ridge": self.ridge,
-            "gain": self.gain,
+            "loss_ratio": self.loss_ratio,
         }
 
     @classmethod
@@ -148,7 +148,7 @@ class CellOffsets:
         if not whole or not np.isfinite(flat).all():
             raise KeyError("offsets")
         pairs = tuple((int(i), int(j)) for i, j in data["pairs"])
-        return cls(pairs, flat.reshape(shape).astype(np.float64), float(data["ridge"]), float(data["gain"]))
+        return cls(pairs, flat.reshape(shape).astype(np.float64), float(data["ridge"]), float(data["loss_ratio"]))
 
     def fits(self, grid: Grid) -> bool:
         """Tell whether there is an offset for each cell of a grid."""

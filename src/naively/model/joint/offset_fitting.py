@@ -19,7 +19,6 @@ from ..recipe import Recipe
 from .associations import counts_without
 from .cell_offsets import CellLayout, CellOffsets, rounded
 from .joint_fit import WITH_OFFSETS, JointFit
-from .linear import log_loss
 from .offset_problem import OffsetPenalty, OffsetProblem, OffsetRows
 from .soft_rows import RowClasses
 from .term_counts import TermCounts
@@ -44,10 +43,8 @@ def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: Join
         return fit
     truth, weights = RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies)
     moved = scores + found.without_fold(counts.grid, sample.cells)
-    loss = log_loss(moved, truth, weights)
-    if loss >= log_loss(scores, truth, weights):
-        return fit
     accuracy = float(weights @ truth.agreement(moved.argmax(axis=0)) / weights.sum())
+    loss = list(fit.loss.values())[-1] * found.loss_ratio
     return replace(fit, offsets=found, loss={**fit.loss, WITH_OFFSETS: loss}, accuracy=accuracy)
 
 
@@ -87,6 +84,7 @@ class RidgePath:
         self.gains: dict[float, list[Floats]] = {ridge: [] for ridge in self.ridges}  # of each held-out row
         self.found: dict[float, list[Floats]] = {ridge: [] for ridge in self.ridges}  # parameters, fold by fold
         self.weights = np.zeros(0)  # of held-out rows
+        self.bare = 0.0  # the loss of held-out rows without offsets
 
     @property
     def rows(self) -> float:
@@ -109,6 +107,7 @@ class RidgePath:
             if many and total < (most - room if most > 0 else -far):
                 break
         self.ridges, self.weights = tried, np.concatenate([self.weights, apart.weights])
+        self.bare += float(apart.weights @ bare)
 
     def gain(self, ridge: float) -> float:
         """Return the gain of all held-out rows so far, in nats."""
@@ -150,9 +149,9 @@ class OffsetFolds:
             return None
         problem = self.problem(self.rows_with(self.scores))
         start = np.mean(path.found[path.best], axis=0)
-        v = problem.solve(start, path.best, recipe.offset_evaluations, recipe.cell_tolerance)
+        v = problem.solve(start, path.best, recipe.last_cell_evaluations, recipe.cell_tolerance)
         tables = [problem.offsets(one) for one in (v, *path.found[path.best])]
-        return CellOffsets(self.layout.pairs, rounded(tables), path.best, path.gain(path.best) / path.rows)
+        return CellOffsets(self.layout.pairs, rounded(tables), path.best, 1 - path.gain(path.best) / path.bare)
 
     def path(self) -> RidgePath | None:
         """Return what offsets gain under each ridge; None as soon as that is nothing."""

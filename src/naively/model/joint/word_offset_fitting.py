@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize
 
 from ... import _kernels
 from ..._types import Codes, Floats, Mask, Matrices, Matrix, Singles
@@ -236,7 +235,9 @@ class WordOffsetFitting:
             return 0.0
         if excess(most) >= 0:
             return most
-        return float(optimize.brentq(excess, 0.0, most, xtol=1e-3))
+        from scipy.optimize import brentq  # slow to import, and needed in fits alone
+
+        return float(brentq(excess, 0.0, most, xtol=1e-3))
 
 
 def frequent_words(words: Codes, size: int, classes: int) -> Codes:
