@@ -19,6 +19,7 @@ from ..recipe import Recipe
 from .associations import counts_without
 from .cell_offsets import CellLayout, CellOffsets, rounded
 from .joint_fit import WITH_OFFSETS, JointFit
+from .linear import log_loss
 from .offset_problem import OffsetPenalty, OffsetProblem, OffsetRows
 from .soft_rows import RowClasses
 from .term_counts import TermCounts
@@ -43,6 +44,9 @@ def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: Join
         return fit
     truth, weights = RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies)
     moved = scores + found.without_fold(counts.grid, sample.cells)
+    # Folds hold out whole cells, so that rows which repeat lose more by it than by being left out alone.
+    if log_loss(moved, truth, weights) >= log_loss(scores, truth, weights):
+        return fit
     accuracy = float(weights @ truth.agreement(moved.argmax(axis=0)) / weights.sum())
     loss = list(fit.loss.values())[-1] * found.loss_ratio
     return replace(fit, offsets=found, loss={**fit.loss, WITH_OFFSETS: loss}, accuracy=accuracy)
