@@ -178,9 +178,7 @@ def _fitted_model_of(
         # Nothing was fitted to the rows of one file of several, whose models are merged: it is fitted when asked for.
         many = state.kept is not None and state.fitted_rows >= parameters.recipe.fewest_rows
         return _with_scores(FittedClassifier(parameters, replace(state, due=many)), about)
-    tuning = _stored_tuning(about["tuning"], counts, value_offsets or {})
-    _check_offsets(tuning, counts, parameters)
-    state = state.tuned(tuning, parameters)
+    state = state.tuned(_stored_tuning(about["tuning"], counts, value_offsets or {}, parameters), parameters)
     state = replace(state, fitted_as=parameters.model)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
@@ -189,14 +187,18 @@ def _fitted_model_of(
     return _with_scores(fitted, about)
 
 
-def _stored_tuning(data: JsonObject, counts: Counts, value_offsets: model_file.ValueOffsets) -> Tuning:
+def _stored_tuning(
+    data: JsonObject, counts: Counts, value_offsets: model_file.ValueOffsets, parameters: Parameters
+) -> Tuning:
     """Return what was tuned, with the offsets of values and words that a file holds beside it."""
     offsets = {name: Offsets(*found) for name, found in value_offsets.items()}
 
     def words(name: str, said: JsonObject) -> WordOffsets:
         return WordOffsets.from_file(said, counts.columns[name].lexicon, *offsets[name])
 
-    return Tuning.from_json(data, counts.classes, offsets, words)
+    tuning = Tuning.from_json(data, counts.classes, offsets, words)
+    _check_offsets(tuning, counts, parameters)
+    return tuning
 
 
 def _check_offsets(tuning: Tuning, counts: Counts, parameters: Parameters) -> None:

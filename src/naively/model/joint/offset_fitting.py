@@ -44,8 +44,9 @@ def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: Join
         return fit
     truth, weights = RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies)
     moved = scores + found.without_fold(counts.grid, sample.cells)
+    # Folds hold out whole cells, so that rows which repeat lose more by it than by being left out alone.
     if log_loss(moved, truth, weights) >= log_loss(scores, truth, weights):
-        return fit  # what folds gained was lost with them: copies of a row are held out together
+        return fit
     accuracy = float(weights @ truth.agreement(moved.argmax(axis=0)) / weights.sum())
     loss = list(fit.loss.values())[-1] * found.loss_ratio
     return replace(fit, offsets=found, loss={**fit.loss, WITH_OFFSETS: loss}, accuracy=accuracy)
