@@ -244,8 +244,8 @@ class Recipe:
     # Evaluations of the loss at most while ridges are compared, and in the last fit; the gain, as a proportion of the
     # loss, at which that one ends. Numerical.
     cell_evaluations: int = 40
-    last_cell_evaluations: int = 600
-    cell_tolerance: float = 1e-13
+    last_cell_evaluations: int = 300
+    cell_tolerance: float = 1e-12
     # Pulls as multiples of the ridge: of labels 1, of the line that ordered codes follow, of what deviates from it, of
     # neighbors towards each other, and of pairs of values. Compared on seven simulated tables whose classes follow from
     # sums and products of columns, and on two others: lines by 1, 0.1 and 0.01, neighbors by 1 and by the number of
