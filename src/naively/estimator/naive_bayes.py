@@ -58,9 +58,10 @@ class NaiveBayes(DeferredEstimator):
         Gaussian; sparse matrices are words.
     model : {"auto", "textbook", "refined"}, default="auto"
         "auto" is the joint model: bins of numbers, pairs of columns, linear and quadratic terms of all columns, with
-        weights fitted by leave-one-out log loss; `fit` goes over the rows twice. "textbook": columns are independent
-        within a class, each by its family. "refined" adds per-value offsets with a ridge penalty, e.g. of words, where
-        they lower the log loss of held-out rows. Fewer than 50 rows or more than 300 classes get the textbook model.
+        weights fitted by leave-one-out log loss, and offsets of values and words where they lower the log loss of
+        held-out rows; `fit` goes over the rows twice. "textbook": columns are independent within a class, each by its
+        family. "refined" is the textbook model with such offsets, for counts of words in a sparse matrix. Fewer than
+        50 rows or more than 300 classes get the textbook model.
     estimate : {"bayes", "map", "mle"}, default="bayes"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
     smoothing : float or "auto", default=1.0
