@@ -228,8 +228,6 @@ class Recipe:
     cell_ridges: tuple[float, ...] = (10.0, 1.0, 0.1, 0.01)
     # Offsets are used where they gain more than so many standard errors on held-out rows.
     cell_gain_errors: float = 1.0
-    # No weaker ridge is tried where held-out loss has risen by these proportions: past its best, and where none gained.
-    cell_loss_rises: tuple[float, float] = (0.02, 0.1)
     # Of so few rows, folds are fitted where under one of these ridges offsets let the loss of all rows fall by more
     # than chance would. A limit of time.
     cell_screened_rows: int = 500

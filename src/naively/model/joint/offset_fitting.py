@@ -38,7 +38,9 @@ LEAST_ROWS = 1e-9
 def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: JointSample) -> JointFit:
     """Return a fit with offsets of cells, if they gain on held-out rows; scores are of left-out rows, [class, row]."""
     rows = float(effective_weights(sample.weights, sample.copies).sum())
-    layout = None if OFFSETS in counts.recipe.left_out else affordable_layout(counts, fit, rows)
+    total = rows * list(fit.loss.values())[-1]  # in nats: what offsets could gain at most
+    tried = OFFSETS not in counts.recipe.left_out and total > counts.recipe.offset_price
+    layout = affordable_layout(counts, fit, rows) if tried else None
     found = None if layout is None else OffsetFolds(counts, fit, scores, sample, layout).fitted()
     if found is None:
         return fit
@@ -97,8 +99,8 @@ class RidgePath:
 
     def follow(self, problem: OffsetProblem, apart: OffsetRows) -> None:
         """Fit without a fold and measure on it, from the strongest ridge down, until the gain falls."""
-        recipe, bare, v, most, tried = self.recipe, apart.losses(), problem.start(), 0.0, []
-        room, far = (share * float(apart.weights @ bare) for share in recipe.cell_loss_rises)
+        recipe, bare, v, most, tried = self.recipe, apart.losses(), problem.start(), -np.inf, []
+        room = recipe.offset_loss_rise * float(apart.weights @ bare)
         many = float(apart.weights.sum()) >= recipe.cell_rows
         for ridge in self.ridges:
             v = problem.solve(v, ridge, recipe.cell_evaluations, recipe.offset_rough_tolerance)
@@ -108,7 +110,7 @@ class RidgePath:
             tried.append(ridge)
             total = float(apart.weights @ gain)
             most = max(most, total)
-            if many and total < (most - room if most > 0 else -far):
+            if many and total < most - room:
                 break
         self.ridges, self.weights = tried, np.concatenate([self.weights, apart.weights])
         self.bare += float(apart.weights @ bare)
