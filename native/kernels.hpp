@@ -88,8 +88,8 @@ struct Kernels {
     size_t (*leave_one_out_codes)(const Matrix&, const LabeledRows&, const CategoryCounts&, double* out, const Run&);
     size_t (*leave_one_out_numbers)(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
 
-    // Terms of pairs of columns, as pair_ratios gives their logarithms, but for rows that are left out: only those of a
-    // row's own class change. A row without one of the values has 0.
+    // Leave-one-out terms of pairs of columns: the logarithms of what pair_ratios gives, but only those of a row's own
+    // class change. A row without one of the values has 0.
     void (*leave_one_out_pairs)(const Matrix& codes, const int32_t* classes, const PairTerms&, const double* products,
                                 size_t features, const PairTermRequest&, const Run&);
 

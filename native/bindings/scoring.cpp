@@ -370,7 +370,7 @@ void bind_scoring(nb::module_& m) {
           "by"_a.none() = nb::none(), "total"_a.none() = nb::none(), "sum"_a.none() = nb::none(),
           "p"_a.none() = nb::none(), "error"_a.none() = nb::none(), "weights"_a.none() = nb::none(),
           "slope"_a.none() = nb::none(), "curve"_a.none() = nb::none(), "values"_a.none() = nb::none(), "threads"_a = 1,
-          "Terms of pairs of rows, each left out: their sums, by weight or not, their gains, or their values.");
+          "Leave-one-out terms of pairs of columns: their sums, by weight or not, their gains, or their values.");
     m.def("add_pair_scores", &add_pair_scores, "scores"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
           "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "lines"_a.noconvert(), "classes"_a,
           "table"_a.noconvert(), "Add scores [term, class, bin, bin], flat, to the lines of a table that pairs reads.");

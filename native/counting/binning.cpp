@@ -22,8 +22,9 @@ void find_bins(const double* cuts, size_t size, const double* x, int32_t* out) {
     for (size_t i = 0; i < AT_ONCE; ++i) out[i] = x[i] != x[i] ? -1 : int32_t(at[i] + (size && cuts[at[i]] < x[i]));
 }
 
-// Bins the numbers of one column, in some rows.
-void bin_column(const Matrix& x, size_t j, const double* cuts, size_t size, size_t begin, size_t end, int32_t* out) {
+// Calls take(row, number, bin) for the numbers of one column, in some rows.
+template <class Take>
+void for_each_bin(const Matrix& x, size_t j, const double* cuts, size_t size, size_t begin, size_t end, Take&& take) {
     with_type(x.type, x.data, [&](auto data) {
         for (size_t row = begin; row < end; row += AT_ONCE) {
             double numbers[AT_ONCE] = {};
@@ -32,9 +33,15 @@ void bin_column(const Matrix& x, size_t j, const double* cuts, size_t size, size
             for (size_t i = 0; i < some; ++i)
                 numbers[i] = double(data[ptrdiff_t(row + i) * x.row_step + ptrdiff_t(j) * x.column_step]);
             find_bins(cuts, size, numbers, bins);
-            for (size_t i = 0; i < some; ++i) out[(row + i) * x.columns + j] = bins[i];
+            for (size_t i = 0; i < some; ++i) take(row + i, numbers[i], bins[i]);
         }
     });
+}
+
+// Bins the numbers of one column, in some rows.
+void bin_column(const Matrix& x, size_t j, const double* cuts, size_t size, size_t begin, size_t end, int32_t* out) {
+    for_each_bin(x, j, cuts, size, begin, end,
+                 [&](size_t row, double, int32_t bin) { out[row * x.columns + j] = bin; });
 }
 
 // How a number lies on the common scale, in steps; a missing one lies at the center. Each operation rounds by itself,
@@ -53,20 +60,10 @@ void lay_out_column(const Matrix& x, size_t j, const GridLayout& grid, size_t be
     auto size = size_t(grid.cut_offsets[j + 1] - grid.cut_offsets[j]);
     const int32_t* coarse = grid.coarse + grid.coarse_offsets[j];
     int32_t* codes = out.codes + ptrdiff_t(j) * ptrdiff_t(x.rows);
-    with_type(x.type, x.data, [&](auto data) {
-        for (size_t row = begin; row < end; row += AT_ONCE) {
-            double numbers[AT_ONCE] = {};
-            int32_t bins[AT_ONCE];
-            size_t some = std::min(AT_ONCE, end - row);
-            for (size_t i = 0; i < some; ++i)
-                numbers[i] = double(data[ptrdiff_t(row + i) * x.row_step + ptrdiff_t(j) * x.column_step]);
-            find_bins(cuts, size, numbers, bins);
-            for (size_t i = 0; i < some; ++i) {
-                out.fine[(row + i) * x.columns + j] = bins[i];
-                codes[row + i] = bins[i] < 0 ? -1 : coarse[bins[i]];
-                out.level[(row + i) * x.columns + j] = level_of(numbers[i], grid, j);
-            }
-        }
+    for_each_bin(x, j, cuts, size, begin, end, [&](size_t row, double number, int32_t bin) {
+        out.fine[row * x.columns + j] = bin;
+        codes[row] = bin < 0 ? -1 : coarse[bin];
+        out.level[row * x.columns + j] = level_of(number, grid, j);
     });
 }
 

@@ -42,7 +42,7 @@ struct WordCounts {
     double pseudo_count;
 };
 
-// What is done with the terms of pairs of rows, each left out; what is null is not wanted. Lines of all tables are
+// What is done with leave-one-out terms of pairs of columns; what is null is not wanted. Lines of all tables are
 // padded to whole vectors of classes.
 struct PairTermRequest {
     const double* left_out;  // [row]: how much of its row is taken out of the counts

@@ -1,4 +1,4 @@
-// Terms of pairs of columns of rows that are left out. Compiled once per instruction level.
+// Leave-one-out terms of pairs of columns. Compiled once per instruction level.
 #include <algorithm>
 #include <optional>
 #include <vector>

@@ -36,20 +36,21 @@ LEAST_ROWS = 1e-9
 
 
 def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: JointSample) -> JointFit:
-    """Return a fit with offsets of cells, if they gain on held-out rows; scores are of left-out rows, [class, row]."""
-    rows = float(effective_weights(sample.weights, sample.copies).sum())
+    """Return a fit with offsets of cells, if they gain on held-out rows, given leave-one-out scores [class, row]."""
+    weights = effective_weights(sample.weights, sample.copies)
+    rows = float(weights.sum())
     total = rows * list(fit.loss.values())[-1]  # in nats: what offsets could gain at most
     tried = OFFSETS not in counts.recipe.left_out and total > counts.recipe.offset_price
     layout = affordable_layout(counts, fit, rows) if tried else None
     found = None if layout is None else OffsetFolds(counts, fit, scores, sample, layout).fitted()
     if found is None:
         return fit
-    truth, weights = RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies)
+    truth = RowClasses(sample.y, sample.soft)
     moved = scores + found.without_fold(counts.grid, sample.cells)
     # Folds hold out whole cells, so that rows which repeat lose more by it than by being left out alone.
     if log_loss(moved, truth, weights) >= log_loss(scores, truth, weights):
         return fit
-    accuracy = float(weights @ truth.agreement(moved.argmax(axis=0)) / weights.sum())
+    accuracy = float(weights @ truth.agreement(moved.argmax(axis=0)) / rows)
     loss = list(fit.loss.values())[-1] * found.loss_ratio
     return replace(fit, offsets=found, loss={**fit.loss, WITH_OFFSETS: loss}, accuracy=accuracy)
 
@@ -142,7 +143,7 @@ class OffsetFolds:
 
     counts: TermCounts
     fit: JointFit
-    scores: Floats  # of rows that are left out, [class, row]
+    scores: Floats  # leave-one-out, [class, row]
     sample: JointSample
     layout: CellLayout
 
@@ -216,7 +217,7 @@ class OffsetFolds:
         return OffsetProblem(rows, self.penalty, len(self.counts.joint.classes))
 
     def scores_without(self, held: Mask) -> Floats:
-        """Return scores by the counts without some rows, each of the others left out, too, [class, row]."""
+        """Return scores by the counts without some rows, leave-one-out for all others, [class, row]."""
         counts = counts_without_rows(self.counts, self.sample, held)
         sample = replace(self.sample, weights=np.where(held, 0.0, self.sample.weights))
         return joint_scores_left_out(counts, replace(self.fit, influence=None, offsets=None), sample)
@@ -238,7 +239,7 @@ def counts_without_rows(counts: TermCounts, sample: JointSample, rows: Mask) -> 
     products = joint.products - part.products
     products[products[:, 0, 0] < LEAST_ROWS] = 0.0  # no row of the class is left
     left = JointCounts(joint.classes, joint.grid, counts_without(joint.fine, part.fine), products)
-    return replace(counts, joint=left, tables=[counts_without(table, 0.0) for table in tables])
+    return replace(counts, joint=left, tables=[np.maximum(table, 0.0) for table in tables])
 
 
 def by_class(sample: JointSample, at: Places) -> Iterator[tuple[Codes, Floats, Places]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels import fit_offsets
+from ..._kernels import fit_offsets, offset_loss
 from ..._threads import threads_here
 from ..._types import Codes, Floats, Longs
 from ...families.family import padded
@@ -173,8 +173,10 @@ class OffsetProblem:
 
     def fall(self, v: Floats) -> float:
         """Return by how much these parameters let the loss of the rows fall, without the penalty."""
-        rows = self.rows
-        return float(rows.weights @ (rows.losses() - rows.losses(self.offsets(v))))
+        table, none = (np.zeros((self.penalty.size + 1, v.shape[1])) for _ in range(2))
+        table[:-1] = self.penalty.offsets(v)
+        before, after = (offset_loss(*self.rows, offsets, None, threads_here()) for offsets in (none, table))
+        return before - after
 
     def effective_number(self, ridge: float) -> float:
         """Return how many parameters there are, each by how little the penalty holds it."""

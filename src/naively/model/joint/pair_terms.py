@@ -12,7 +12,7 @@ from ..._types import Floats, Singles
 from ...data.grid import Grid
 from .associations import pair_scores_left_out
 from .pair_tables import pair_tables
-from .pairs_left_out import PairsLeftOut
+from .pairs_left_out import PairsLeftOut, pair_and_level
 from .tables import TableBuilder
 from .term_counts import TermCounts
 from .term_gains import TermGains
@@ -113,9 +113,8 @@ class PairTerms(TermKind):
         """Add the weighted log ratios of each pair that has a weight."""
         own = {}
         for term, by in tables.weights.items():
-            if self.holds(term) and isinstance(term.level, int):
-                i, j = term.columns
-                own[i, j, term.level] = by
+            if self.holds(term):
+                own[pair_and_level(term)] = by
         found = pair_tables(tables.counts, own)
         for pair, offsets in () if tables.offsets is None else tables.offsets.of_pairs(tables.counts.grid):
             found.add(pair, offsets)

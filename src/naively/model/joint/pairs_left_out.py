@@ -1,4 +1,4 @@
-"""Terms of pairs of columns for rows that are left out, all of them in a few calls of the kernels."""
+"""Leave-one-out terms of pairs of columns, all of them in a few calls of the kernels."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ class PairsLeftOut:
 
     def __init__(self, held: LeaveOneOut, terms: Sequence[Term]) -> None:
         self.held, self.terms = held, terms
-        names = {(*term.columns, term.level): 1.0 for term in terms}
-        arrays = PairTermArrays.of(held.counts, names)  # type: ignore[arg-type]
+        arrays = PairTermArrays.of(held.counts, {pair_and_level(term): 1.0 for term in terms})
         self._which = arrays.bins, arrays.first, arrays.second, arrays.level
 
     @cached_property
@@ -41,7 +40,7 @@ class PairsLeftOut:
     def sums_and_gains(self, gains: TermGains) -> tuple[Singles, Floats]:
         """Return the sum of all terms, [class, row], and the gain of each."""
         n, classes = self._shape
-        total = np.zeros((n, -(-classes // 4) * 4))
+        total = padded(np.zeros((n, classes)))
         slope, curve = np.zeros(len(self.terms)), np.zeros(len(self.terms))
         p, error = (padded(np.ascontiguousarray(part.T, dtype=np.float64)) for part in (gains.p, gains.error))
         weights = gains.rows.astype(np.float64)
@@ -58,6 +57,13 @@ class PairsLeftOut:
     def weighted(self, weights: Floats) -> Floats:
         """Return the sum of all terms, each times its weight, [class, row]."""
         n, classes = self._shape
-        total = np.zeros((n, -(-classes // 4) * 4))
+        total = padded(np.zeros((n, classes)))
         self._run(by=weights, total=total)
         return np.asarray(total[:, :classes].T)
+
+
+def pair_and_level(term: Term) -> tuple[int, int, int]:
+    """Return the columns and the level of a term of a pair."""
+    (i, j), level = term.columns, term.level
+    assert isinstance(level, int)
+    return i, j, level
