@@ -1,0 +1,1 @@
+"""The page that shows a model: one HTML file, alive with JavaScript and readable without."""
