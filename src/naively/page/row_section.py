@@ -77,7 +77,7 @@ def _contribution_lines(
             tag("td", counts, css="muted", dir="auto"),
         )
 
-    shown = [k for k in range(len(data.classes))] if len(data.classes) <= COUNTED_CLASSES else [of, against]
+    shown = list(range(len(data.classes))) if len(data.classes) <= COUNTED_CLASSES else [of, against]
     strongest = sorted(pairs, key=lambda pair: -_size(pair[1]))[:SHOWN_PAIRS]
     kept = {name for name, _ in sorted(own, key=lambda one: -_size(one[1]))[:SHOWN_COLUMNS]}
     lines = [line(strings.say("row.prior"), "", prior, Html(""))]
