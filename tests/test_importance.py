@@ -263,8 +263,8 @@ def test_capital_gain_tells_what_is_counted(model, tmp_path):
 
     for nb in (inside, outside, nv.load(tmp_path / "m.parquet")):
         found, _ = bits(nb)
-        assert found["capital-gain"] == pytest.approx(0.117, abs=0.005)
-        assert found["age"] == pytest.approx(0.097, abs=0.005)
+        assert found["capital-gain"] == pytest.approx(0.117, abs=0.01)
+        assert found["age"] == pytest.approx(0.097, abs=0.008)
         assert found["relationship"] == pytest.approx(0.165, abs=0.002)
         assert found["fnlwgt"] < 0.003
 
