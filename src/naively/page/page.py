@@ -13,8 +13,10 @@ from .._types import JsonObject
 from ..markup.numbers import count_text
 from ..markup.style import picture_css, theme_css
 from ..markup.tags import Html, joined, tag
+from .model_section import model_section
 from .page_data import PageData
 from .page_strings import ASSETS, PageStrings, page_strings
+from .quality_section import quality_section
 from .row_section import row_section
 from .words_section import words_section
 
@@ -29,12 +31,24 @@ class PageSection(NamedTuple):
     make: SectionMaker
 
 
-SECTIONS = (PageSection("row", row_section), PageSection("words", words_section))
-# In the order in which they run: the shell and the scorer first, then the tabs.
-SCRIPTS = ("page.js", "scorer.js", "axes.js", "cells.js", "texts.js", "row.js", "model.js", "quality.js", "words.js",
-           "compare.js")  # fmt: skip
+SECTIONS = (
+    PageSection("row", row_section),
+    PageSection("model", model_section),
+    PageSection("quality", quality_section),
+    PageSection("words", words_section),
+)
+# What each tab runs, after the shell and the scorer; what a page does not need is not in it.
+SCRIPTS = {
+    "row": ("axes.js", "cells.js", "texts.js", "row.js"),
+    "model": ("model.js",),
+    "quality": ("quality.js",),
+    "words": ("words.js",),
+    "compare": ("compare.js",),
+}
 STYLES = ("page.css", "quality.css")
-# Classes and label values that the footer names; of more, it gives their number.
+# Lines that are comments, and indents; no text of a script goes over several lines.
+LEFT_OUT = re.compile(r"^\s*(//.*\n|/\*.*\*/\n)?[ \t]*", re.MULTILINE)
+# Classes that the footer names; of more, it gives their number.
 NAMED_CLASSES = 12
 
 
@@ -56,10 +70,14 @@ def report_page(data: PageData, sections: Sequence[PageSection] = SECTIONS) -> s
     strings = page_strings(data.language)
     made = {section.name: section.make(data, strings) for section in sections}
     shown = {name: html for name, html in made.items() if html is not None}
-    style, script = page_style(), page_script()
+    style, script = page_style(), page_script(list(shown), has_texts(data))
     head = joined(
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=content_security_policy(data.server is not None)),
+        tag(
+            "meta",
+            http_equiv="Content-Security-Policy",
+            content=content_security_policy(style, script, data.server is not None),
+        ),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="referrer", content="no-referrer"),
@@ -70,7 +88,7 @@ def report_page(data: PageData, sections: Sequence[PageSection] = SECTIONS) -> s
         _header(data, strings, list(shown)),
         tag("main", [_section(name, html, strings) for name, html in shown.items()]),
         _footer(data, strings),
-        Html(f'<script type="application/json" id="naively-data">{_embedded(data, strings)}</script>'),
+        Html(f'<script type="application/json" id="naively-data">{_embedded(data, strings, script)}</script>'),
         Html(f"<script>{script}</script>"),
     )
     language = {"en": "en", "zh": "zh-CN"}[data.language]
@@ -82,16 +100,24 @@ def page_style() -> str:
     return "\n".join([theme_css(":root"), picture_css("body"), *_assets(STYLES)])
 
 
-def page_script() -> str:
-    """Return all scripts of the page, one after the other."""
-    return "\n".join(_assets(SCRIPTS))
+def page_script(names: Sequence[str], with_texts: bool) -> str:
+    """Return the scripts of some tabs, one after the other: the shell and the scorer first."""
+    own = [name for tab in names for name in SCRIPTS.get(tab, ()) if with_texts or name != "texts.js"]
+    return "\n".join(_assets(["page.js", "scorer.js", *own]))
 
 
-def content_security_policy(served: bool = False) -> str:
-    """Return the policy that allows this page's own style and script, and nothing else.
+def has_texts(data: PageData) -> bool:
+    """Tell whether the model has a column of texts."""
+    return any(column["kind"] == "text" for column in data.flat["columns"])
+
+
+def content_security_policy(style: str, script: str, served: bool = False) -> str:
+    """Return the policy that allows one style sheet and one script, and nothing else.
 
     Parameters
     ----------
+    style, script : str
+        The style sheet and the script of the page.
     served : bool
         Whether the page comes from a server, which its script may query.
 
@@ -100,7 +126,7 @@ def content_security_policy(served: bool = False) -> str:
     policy : str
         The value of the header Content-Security-Policy.
     """
-    parts = ["default-src 'none'", f"script-src {_digest(page_script())}", f"style-src {_digest(page_style())}"]
+    parts = ["default-src 'none'", f"script-src {_digest(script)}", f"style-src {_digest(style)}"]
     parts += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
     return "; ".join([*parts, "connect-src 'self'"] if served else parts)
 
@@ -113,16 +139,20 @@ def json_for_script(value: JsonObject) -> str:
 
 
 def _assets(names: Sequence[str]) -> list[str]:
-    """Return the texts of those files that there are."""
-    return [path.read_text("utf-8") for path in (ASSETS / name for name in names) if path.exists()]
+    """Return the texts of those files that there are, without comments and indents: a fifth of their size."""
+    found = [path.read_text("utf-8") for path in (ASSETS / name for name in names) if path.exists()]
+    return [LEFT_OUT.sub("", text) for text in found]
 
 
 def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _embedded(data: PageData, strings: PageStrings) -> str:
-    return json_for_script({**data.to_json(), "strings": strings.texts})
+def _embedded(data: PageData, strings: PageStrings, script: str) -> str:
+    """Return the data of the page, with the texts that its scripts name, whole or by how they begin."""
+    begins = tuple(re.findall(r"`([a-z_]+\.[a-z_.]*)\$\{", script))
+    said = {key: text for key, text in strings.texts.items() if f'"{key}"' in script or key.startswith(begins)}
+    return json_for_script(data.to_json() | {"strings": said})
 
 
 def _header(data: PageData, strings: PageStrings, names: Sequence[str]) -> Html:

@@ -99,7 +99,7 @@ class PageData:
             "columns": list(self.columns),
             "class_rows": list(self.class_rows),
             "quality": self.quality,
-            "rows": None if self.rows is None else self.rows.to_json(),
+            "rows": self.rows.to_json() if self.rows else None,
             "first": None if self.first is None else self.first.cells,
             "words": self.words,
             "compare": self.compare,
