@@ -1,4 +1,4 @@
-"""The words that a page lists: those that contribute most to each class, with the texts of each class that hold them."""
+"""The words that a page lists: those that contribute most to each class, with the texts that hold them."""
 
 from __future__ import annotations
 
