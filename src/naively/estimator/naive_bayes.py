@@ -24,6 +24,7 @@ from ..stats import Counts
 from . import answers, evaluation, incremental, reports, uncertainty
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
+from .flattened import flattened
 from .incremental import rows_to_count
 from .load import save_model
 from .refresh import current_model, times_weight, up_to_date
@@ -44,6 +45,8 @@ from .tuner import calibrated_state
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+
+    from ..flat import FlatModel
 
 
 @with_sklearn_bases
@@ -954,6 +957,37 @@ class NaiveBayes(DeferredEstimator):
         """
         self._fitted = up_to_date(self._under_settings())
         save_model(self._fitted, path, rows=rows)
+
+    def flat(self, *, words: int | None = None) -> FlatModel:
+        """Return the model as plain tables: all that is needed to score a row by looking values up, as JSON.
+
+        Numbers in bins, values of labels, pairs of columns and words become tables of scores by class, whatever the
+        model is. Such a file needs neither Naively nor Python.
+
+        Parameters
+        ----------
+        words : int, optional
+            How many words of each column of texts are kept, the most frequent; by default all. The result says how many
+            are left out.
+
+        Returns
+        -------
+        FlatModel
+            The tables; `to_json()`, `json()` and `save(path)` write them.
+
+        Raises
+        ------
+        InvalidInput
+            If a column cannot be written as tables: vectors, hashed words, or words split by a function of Python.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> nb = nv.NaiveBayes().fit({"sky": ["rain", "sun", "sun"]}, ["in", "out", "out"])
+        >>> sorted(nb.flat().to_json())[:4]
+        ['classes', 'columns', 'fallback', 'floor']
+        """
+        return flattened(self.fitted_, words)
 
     @property
     def kept_rows_(self) -> KeptRowCount:
