@@ -32,8 +32,8 @@ from .held_out_quality import held_out_quality
 from .reports import information_of_columns
 from .scored_rows import RowSource, ScoredRows, cells_of_rows, scored_rows
 
-# Up to so many numbers are written in double precision: a page of few kilobytes need not be smaller.
-DOUBLE_NUMBERS = 4000
+# A flat model of more bytes is written in single precision, whose error in a probability is below one in a million.
+MOST_DOUBLE_BYTES = 40_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,8 +165,9 @@ def page_data_of(
 
 
 def _flat_json(fitted: FittedClassifier, words: int | None) -> JsonObject:
+    """Return the flat model, smaller where it is large."""
     flat = flattened(fitted, words)
-    return flat.to_json(single=flat.numbers > DOUBLE_NUMBERS)
+    return flat.to_json(single=len(flat.json()) > MOST_DOUBLE_BYTES)
 
 
 def _quality(fitted: FittedClassifier, scored: ScoredRows) -> QualityCounts:
