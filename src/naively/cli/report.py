@@ -88,7 +88,7 @@ def report_command(
     from ..estimator.html_report import ReportOptions, report_of
 
     fitted = arguments.load_with_settings(model, settings, n_jobs)
-    source = row_source(fitted, files, reading, target, weight)
+    source = rows_of_files(fitted, files, reading, target, weight)
     names = (Path(model).name, Path(compare).name if compare else "")
     other = None if compare is None else (arguments.load_with_settings(compare, settings), names[1], names[0])
     refuse_to_overwrite(out, model, compare, source)
@@ -104,7 +104,7 @@ def report_command(
         webbrowser.open(Path(out).resolve().as_uri())
 
 
-def row_source(
+def rows_of_files(
     fitted: FittedClassifier,
     files: tuple[str, ...],
     reading: options.OptionValues,
@@ -112,8 +112,7 @@ def row_source(
     weight: str | None,
 ) -> RowSource | None:
     """Return the rows to look at, if files are given; without a column of the classes they are rows of unknown ones."""
-    from ..estimator.html_report import file_names
-    from ..estimator.scored_rows import RowSource
+    from ..estimator.html_report import row_source
 
     if not files:
         if target is not None or weight is not None:
@@ -121,13 +120,9 @@ def row_source(
             raise click.UsageError(f"{option} names a column of files; give files, or leave it out.")
         return None
     file = arguments.open_files(files, reading)
-    known = fitted.schema.target
-    if target is not None:
-        target = arguments.resolve_column(file, target)
-    elif known is not None and known in list(file.columns()):
-        target = known
+    target = None if target is None else arguments.resolve_column(file, target)
     weight = None if weight is None else arguments.resolve_column(file, weight, "--weight")
-    return RowSource(file, None, target, weight, file_names(file))
+    return row_source(fitted, file, None, target, weight)
 
 
 def refuse_to_overwrite(out: str, model: str, compare: str | None, source: RowSource | None) -> None:

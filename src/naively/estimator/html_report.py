@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -11,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from .._types import JsonObject, Places
+from .._types import ColumnLike, JsonObject, Places, TableLike
 from ..counting.files import Progress
-from ..data.files import file_of
-from ..errors import InvalidSetting
+from ..data.files import File, file_of
+from ..data.frame import frame_of
+from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..judge.quality_counts import QualityCounts, quality_of_scores
 from ..judge.scores import Scores
@@ -217,8 +217,22 @@ def _comparison(fitted: FittedClassifier, other: FittedClassifier, before: str, 
     return comparison_of(other.all_counts, fitted.all_counts, (before, after))
 
 
-def file_names(source: object) -> str:
-    """Return the names of the files of a source, without their folders; "" for tables in memory."""
-    file = file_of(source)
-    names: Sequence[str] = [] if file is None else [Path(str(path)).name for path in file.paths]
+def row_source(
+    fitted: FittedClassifier, X: TableLike, y: ColumnLike = None, target: str | None = None, weight: str | None = None
+) -> RowSource | None:
+    """Return rows to look at; if they have the column that the model was fitted to predict, it holds their classes."""
+    if X is None:
+        if y is not None or target is not None:
+            raise InvalidInput("The classes of rows are given, but no rows; give them as X.")
+        return None
+    file, known = file_of(X), fitted.schema.target
+    if y is None and target is None and known is not None:
+        names = list(frame_of(X).columns) if file is None else list(file.columns())
+        target = known if known in names else None
+    return RowSource(X if file is None else file, y, target, weight, file_names(file))
+
+
+def file_names(file: File | None) -> str:
+    """Return the names of files, without their folders; "" for tables in memory."""
+    names = [] if file is None else [Path(str(path)).name for path in file.paths]
     return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
