@@ -86,8 +86,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return the page in a frame of its own; its scripts can reach nothing outside of it."""
-        page = escape(self.html, quote=True)
-        return f'<iframe title="naively report" sandbox="allow-scripts" width="100%" height="720" srcdoc="{page}"></iframe>'
+        frame = '<iframe title="naively report" sandbox="allow-scripts" width="100%" height="720" srcdoc="'
+        return f'{frame}{escape(self.html, quote=True)}"></iframe>'
 
 
 @dataclass(frozen=True)
