@@ -58,6 +58,8 @@ class PageData:
         The rows that the page holds.
     first : RowExplanation, optional
         The row that is explained where scripts do not run.
+    words : dict, optional
+        The words that contribute most to each class, where the model has texts.
     compare : dict, optional
         A comparison with another model.
     server : dict, optional
@@ -73,6 +75,7 @@ class PageData:
     quality: JsonObject | None = None
     rows: ReportRows | None = None
     first: RowExplanation | None = None
+    words: JsonObject | None = None
     compare: JsonObject | None = None
     server: JsonObject | None = None
 
@@ -98,5 +101,6 @@ class PageData:
             "quality": self.quality,
             "rows": None if self.rows is None else self.rows.to_json(),
             "first": None if self.first is None else self.first.cells,
+            "words": self.words,
             "compare": self.compare,
         }
