@@ -16,6 +16,7 @@ from .forget import forget_command
 from .merge import merge_command
 from .predict import predict_command
 from .report import report_command
+from .serve import serve_command
 from .show import show_command
 
 EXAMPLES = """\b
@@ -34,6 +35,9 @@ Show, merge and update models, which are tables of counts:
   naively show income.parquet
   naively merge monday.parquet tuesday.parquet -o week.parquet
   naively forget week.parquet leavers.csv -o week2.parquet
+\b
+Serve a page and a JSON API:
+  naively serve income.parquet
 """
 
 
@@ -54,6 +58,7 @@ for command in (
     show_command,
     merge_command,
     forget_command,
+    serve_command,
 ):
     main.add_command(command)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -19,12 +20,13 @@ from ..errors.message import Setting
 from ..judge.quality_counts import QualityCounts, quality_of_scores
 from ..judge.scores import Scores
 from ..page.column_facts import column_facts
-from ..page.comparison import comparison_of
 from ..page.page import report_page
 from ..page.page_data import PageData, RowExplanation
 from ..page.page_strings import LANGUAGES
-from ..page.quality import quality_json
+from ..page.quality import quality_data
 from ..page.report_rows import DEFAULT_ROWS, ReportRows, places_of_report_rows
+from ..page.row_explanation import row_explanation, typical_row
+from ..page.word_facts import word_facts
 from .answers import evidence_of
 from .fitted_classifier import FittedClassifier
 from .flattened import flattened
@@ -148,17 +150,18 @@ def page_data_of(
     scored = None if source is None else scored_rows(fitted, source, progress)
     rows = None if source is None or scored is None else _rows(fitted, source, scored, options.rows)
     quality = held_out_quality(fitted) if scored is None or scored.scores is None else _quality(fitted, scored)
-    target = fitted.schema.target
+    facts, target = column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted)), fitted.schema.target
     return PageData(
         flat=_flat_json(fitted, options.words),
-        columns=column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted)),
+        columns=facts,
         class_rows=[float(n) for n in fitted.all_counts.rows],
         title=options.title or (f"Model of {target}" if target else "Model"),
         version=__version__,
         language=options.language,
-        quality=None if quality is None else quality_json(quality),
+        quality=None if quality is None else quality_data(quality),
         rows=rows,
-        first=_first_row(fitted, rows),
+        words=word_facts(fitted.model),
+        first=_first_row(fitted, rows, facts),
         compare=None if other is None else _comparison(fitted, *other),
         server=server,
     )
@@ -195,25 +198,16 @@ def _rows(fitted: FittedClassifier, source: RowSource, scored: ScoredRows, most:
     )
 
 
-def _first_row(fitted: FittedClassifier, rows: ReportRows | None) -> RowExplanation | None:
-    """Return the explanation of the first row that the page holds."""
-    if rows is None or not len(rows):
-        return None
-    cells = rows.row(0)
-    evidence = evidence_of(fitted, [cells], None)
-    pairs = evidence.behind.pairs or {}
-    scores = dict(zip(evidence.columns, evidence.scores[0].tolist(), strict=True))
-    return RowExplanation(
-        cells,
-        evidence.prior.tolist(),
-        [(name, by) for name, by in scores.items() if name not in pairs],
-        [(*pairs[name], by) for name, by in scores.items() if name in pairs],
-        evidence.probabilities[0].tolist(),
-    )
+def _first_row(fitted: FittedClassifier, rows: ReportRows | None, facts: Sequence[JsonObject]) -> RowExplanation:
+    """Return the explanation of the first row that the page holds, or of the middle of each column."""
+    cells = rows.row(0) if rows is not None and len(rows) else typical_row(facts)
+    return row_explanation(cells, evidence_of(fitted, [cells], None))
 
 
 def _comparison(fitted: FittedClassifier, other: FittedClassifier, before: str, after: str) -> JsonObject:
     """Return what changed from another model to this one."""
+    from ..page.comparison import comparison_of
+
     return comparison_of(other.all_counts, fitted.all_counts, (before, after))
 
 
