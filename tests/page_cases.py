@@ -20,14 +20,15 @@ from naively.page.report_rows import ReportRows, places_of_report_rows
 from naively.page.row_explanation import row_explanation, typical_row
 from naively.page.word_facts import word_facts
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+# Beside the repository, or beside a folder that holds it.
+SHARED = next((one / "shared" / "data" for one in Path(__file__).resolve().parents if (one / "shared").is_dir()), None)
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def shared_table(name: str, **options: Any) -> pd.DataFrame:
     """Return a table of the shared data; the test is skipped where there is none."""
-    if not (SHARED / name).exists():
-        pytest.skip(f"shared/data/{name} is not there")
+    if SHARED is None or not (SHARED / name).exists():
+        pytest.skip("needs the data sets of ../shared/data beside the repository")
     return pd.read_csv(SHARED / name, **options)
 
 

@@ -14,6 +14,7 @@ from ..markup.numbers import count_text
 from ..markup.style import picture_css, theme_css
 from ..markup.tags import Html, joined, tag
 from .model_section import model_section
+from .packed import LOADER, packed_text, shorter_script, shorter_style
 from .page_data import PageData
 from .page_strings import ASSETS, PageStrings, page_strings
 from .quality_section import quality_section
@@ -46,8 +47,6 @@ SCRIPTS = {
     "compare": ("compare.js",),
 }
 STYLES = ("page.css", "quality.css")
-# Lines that are comments, and indents; no text of a script goes over several lines.
-LEFT_OUT = re.compile(r"^\s*(//.*\n|/\*.*\*/\n)?[ \t]*", re.MULTILINE)
 # Classes that the footer names; of more, it gives their number.
 NAMED_CLASSES = 12
 
@@ -71,13 +70,11 @@ def report_page(data: PageData, sections: Sequence[PageSection] = SECTIONS) -> s
     made = {section.name: section.make(data, strings) for section in sections}
     shown = {name: html for name, html in made.items() if html is not None}
     style, script = page_style(), page_script(list(shown), has_texts(data))
+    policy = content_security_policy(style, script, data.server is not None)
+    packed = packed_text(script, _embedded(data, strings, script))
     head = joined(
         tag("meta", charset="utf-8"),
-        tag(
-            "meta",
-            http_equiv="Content-Security-Policy",
-            content=content_security_policy(style, script, data.server is not None),
-        ),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="referrer", content="no-referrer"),
@@ -88,8 +85,7 @@ def report_page(data: PageData, sections: Sequence[PageSection] = SECTIONS) -> s
         _header(data, strings, list(shown)),
         tag("main", [_section(name, html, strings) for name, html in shown.items()]),
         _footer(data, strings),
-        Html(f'<script type="application/json" id="naively-data">{_embedded(data, strings, script)}</script>'),
-        Html(f"<script>{script}</script>"),
+        Html(f'<script type="text/plain" id="naively-packed">{packed}</script><script>{LOADER}</script>'),
     )
     language = {"en": "en", "zh": "zh-CN"}[data.language]
     return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', body), lang=language)}\n"
@@ -97,13 +93,13 @@ def report_page(data: PageData, sections: Sequence[PageSection] = SECTIONS) -> s
 
 def page_style() -> str:
     """Return the style sheet of the page: the palette for light and dark, then the rules."""
-    return "\n".join([theme_css(":root"), picture_css("body"), *_assets(STYLES)])
+    return shorter_style("\n".join([theme_css(":root"), picture_css("body"), *_assets(STYLES)]))
 
 
 def page_script(names: Sequence[str], with_texts: bool) -> str:
     """Return the scripts of some tabs, one after the other: the shell and the scorer first."""
     own = [name for tab in names for name in SCRIPTS.get(tab, ()) if with_texts or name != "texts.js"]
-    return "\n".join(_assets(["page.js", "scorer.js", *own]))
+    return shorter_script("\n".join(_assets(["page.js", "scorer.js", *own])))
 
 
 def has_texts(data: PageData) -> bool:
@@ -112,7 +108,7 @@ def has_texts(data: PageData) -> bool:
 
 
 def content_security_policy(style: str, script: str, served: bool = False) -> str:
-    """Return the policy that allows one style sheet and one script, and nothing else.
+    """Return the policy that allows one style sheet, one script and what unpacks it, and nothing else.
 
     Parameters
     ----------
@@ -126,7 +122,8 @@ def content_security_policy(style: str, script: str, served: bool = False) -> st
     policy : str
         The value of the header Content-Security-Policy.
     """
-    parts = ["default-src 'none'", f"script-src {_digest(script)}", f"style-src {_digest(style)}"]
+    scripts = f"script-src {_digest(LOADER)} {_digest(script)}"
+    parts = ["default-src 'none'", scripts, f"style-src {_digest(style)}"]
     parts += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
     return "; ".join([*parts, "connect-src 'self'"] if served else parts)
 
@@ -139,9 +136,8 @@ def json_for_script(value: JsonObject) -> str:
 
 
 def _assets(names: Sequence[str]) -> list[str]:
-    """Return the texts of those files that there are, without comments and indents: a fifth of their size."""
-    found = [path.read_text("utf-8") for path in (ASSETS / name for name in names) if path.exists()]
-    return [LEFT_OUT.sub("", text) for text in found]
+    """Return the texts of those files that there are."""
+    return [path.read_text("utf-8") for path in (ASSETS / name for name in names) if path.exists()]
 
 
 def _digest(text: str) -> str:

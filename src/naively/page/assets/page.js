@@ -221,12 +221,14 @@ globalThis.Naively = globalThis.Naively || {};
 
   Object.assign(Naively, { data, say, make, strip, swatch, numbers, shownLabel, state, link, section, open });
 
-  // Runs after all scripts: the last of them has registered its section by then.
-  document.addEventListener("DOMContentLoaded", () => {
+  // Runs when all scripts have run, and the last of them has registered its section.
+  queueMicrotask(() => {
     document.documentElement.classList.add("alive");
     Naively.scorer = Naively.model(data.flat);
     startTabs();
     start("row"); // its answer is in the header, whichever tab is open
+    // The browser has gone to the part that the address names; all of it begins at the top.
+    if (state.tab) requestAnimationFrame(() => scrollTo(0, 0));
     open(state.tab || panels()[0].id);
     addEventListener("hashchange", () => {
       state.read();
