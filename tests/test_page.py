@@ -24,7 +24,8 @@ from naively.page.row_explanation import typical_row
 from .page_cases import page_data, penguin_table, shared_table
 
 HOSTILE = [
-    "</script>", '"><img src=x onerror=alert(1)>', "it's \"quoted\"", "مرحبا", "🐧", "a & b <b>", "\u2028 line", "]]>", "{x}",
+    "</script>", '"><img src=x onerror=alert(1)>', "it's \"quoted\"", "مرحبا", "🐧", "a & b <b>", "\u2028 line", "]]>",
+    "{x}",
 ]  # fmt: skip
 
 
@@ -38,9 +39,11 @@ class Elements(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, name, attributes):
+        """Keep an element."""
         self.found.append((name, dict(attributes)))
 
     def handle_data(self, text):
+        """Keep a text."""
         self.texts.append(text)
 
 
@@ -52,7 +55,7 @@ def penguins():
 
 @pytest.fixture(scope="module")
 def hostile():
-    """A model whose columns, labels and classes are what an attacker would choose."""
+    """Return a model whose columns, labels and classes are what an attacker would choose."""
     rng = np.random.default_rng(0)
     classes = np.array(HOSTILE[:3], dtype=object)[rng.integers(0, 3, 300)]
     columns = {name: np.array(HOSTILE, dtype=object)[rng.integers(0, len(HOSTILE), 300)] for name in HOSTILE}
