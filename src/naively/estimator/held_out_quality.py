@@ -101,7 +101,7 @@ def is_what_was_counted(fitted: FittedClassifier, rows: Rows) -> bool:
     heavy = with_class_weights(rows, fitted.state.class_weights)
     if isinstance(rows.target, SoftLabels) or not np.isclose(float(counts.rows.sum()), _total(heavy), rtol=1e-9):
         return False
-    counter = TableCounter(schema, counts.classes.fixed)
+    counter = TableCounter(schema, tuple(counts.classes.fixed))
     try:
         count_rows(counter, heavy, fitted.parameters.threads)
         found = counter.value()

@@ -39,18 +39,18 @@ def class_table(data: PageData, strings: PageStrings) -> Html:
             tag("th", swatch(k), str(data.classes[k]), scope="row"),
             tag("td", count_text(data.class_rows[k]), css="nv-n"),
             tag("td", probability_text(data.class_rows[k] / total), css="nv-n"),
-            tag("td", share_bar(data.class_rows[k] / total, k), css="wide"),
+            tag("td", share_bar(data.class_rows[k] / total, k)),
         )
         for k in order
     ]
     head = [strings.say(f"model.{key}") for key in ("class", "rows", "share")]
-    return table([*head, tag("span", strings.say("model.share"), css="unseen")], rows, css="classes")
+    return table([*head, tag("span", strings.say("model.share"), css="hidden")], rows, css="m-classes")
 
 
 def class_legend(data: PageData) -> Html:
     """Return the colors of the classes."""
     names = [tag("li", swatch(k), str(label)) for k, label in enumerate(data.classes)]
-    return tag("ul", names, css="legend")
+    return tag("ul", names, css="m-legend")
 
 
 def column_card(data: PageData, at: int, strings: PageStrings) -> Html:
@@ -77,8 +77,8 @@ def bits_text(facts: JsonObject, strings: PageStrings) -> str:
 
 def _bits(data: PageData, facts: JsonObject, strings: PageStrings) -> Html:
     most = max((one["bits"] or 0.0 for one in data.columns), default=0.0) or 1.0
-    said = tag("span", bits_text(facts, strings), css="bits")
-    return tag("div", share_bar((facts["bits"] or 0.0) / most, 6), said, css="bits-line")
+    said = tag("span", bits_text(facts, strings))
+    return tag("div", share_bar((facts["bits"] or 0.0) / most, 6), said, css="m-bits")
 
 
 def _other_columns(data: PageData, strings: PageStrings) -> Html:
@@ -93,4 +93,4 @@ def _other_columns(data: PageData, strings: PageStrings) -> Html:
     left = len(others) - len(rows)
     more = tag("p", strings.say("model.left", n=count_text(left)), css="muted") if left else Html("")
     head = [strings.say("model.column"), strings.say("model.information")]
-    return tag("div", table(head, rows, css="others"), more, css="more-columns")
+    return tag("div", table(head, rows, css="m-others"), more, css="m-more")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +18,8 @@ MOST_CLASSES = 40
 # Probabilities that are put together to a point of the calibration, and how often its interval fails.
 GROUPS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 TAIL_OF_INTERVAL = 0.025
+# Rows that a point of the calibration has at least.
+FEWEST_ROWS = 10
 
 
 def quality_of(
@@ -66,7 +67,6 @@ def quality_data(counts: QualityCounts) -> JsonObject:
         "figures": {name: [_figure(value), _figure(counts.errors[name])] for name, value in counts.figures.items()},
         "confusion": [[_count(cell) for cell in line] for line in counts.confusion],
         "tail": list(TAIL),
-        "groups": list(GROUPS),
         "histograms": [[packed(counts.own[k]), packed(counts.other[k])] if k in drawn else None for k in range(size)],
         "intervals": [_intervals(counts, k) if k in drawn else None for k in range(size)],
     }
@@ -89,21 +89,22 @@ def packed(counts: Floats) -> list[int | float]:
     return out
 
 
-def group_bounds() -> list[int]:
-    """Return where each group of bins begins, and the end of the last."""
-    return [0, *(int(at) + 1 for at in np.searchsorted(CUTS, np.array(GROUPS) - 1e-9)), BINS]
+def calibration_groups(counts: QualityCounts, k: int) -> list[tuple[int, int]]:
+    """Return the groups of bins, each by its first bin and its end, that are points of the calibration of a class.
 
-
-def calibration_groups(counts: QualityCounts, k: int) -> list[tuple[float, float, float]]:
-    """Return for each group of probabilities of a class its rows, those of the class, and the mean probability."""
-    middles = bin_middles()
-    groups = []
-    for begin, end in pairwise(group_bounds()):
-        own, other = counts.own[k, begin:end], counts.other[k, begin:end]
-        rows = float(own.sum() + other.sum())
-        mean = float((own + other) @ middles[begin:end]) / rows if rows else 0.0
-        groups.append((rows, float(own.sum()), mean))
-    return groups
+    Groups of fewer rows than are needed to tell something are put together with the next ones.
+    """
+    bounds = [0, *(int(at) + 1 for at in np.searchsorted(CUTS, np.array(GROUPS) - 1e-9)), BINS]
+    every = (counts.own[k] + counts.other[k]) / counts.row_weight
+    groups: list[tuple[int, int]] = []
+    begin = 0
+    for end in bounds[1:]:
+        if every[begin:end].sum() >= FEWEST_ROWS:
+            groups.append((begin, end))
+            begin = end
+    if every[begin:].sum() and groups:
+        groups[-1] = groups[-1][0], BINS
+    return groups or [(0, BINS)]
 
 
 def bin_middles() -> Floats:
@@ -113,10 +114,14 @@ def bin_middles() -> Floats:
 
 
 def _intervals(counts: QualityCounts, k: int) -> list[list[float]]:
-    """Return the interval of the proportion of a class in each group of probabilities."""
-    rows, own, _ = np.array(calibration_groups(counts, k)).T / counts.row_weight
-    limits = clopper_pearson_interval(rows, np.minimum(own, rows), TAIL_OF_INTERVAL)
-    return [[round(float(limit), 4) for limit in pair] for pair in limits.T]
+    """Return the first bin and the end of each group of probabilities, and the interval of the class in it."""
+    groups = calibration_groups(counts, k)
+    own, other = (
+        np.array([part[k, begin:end].sum() for begin, end in groups]) / counts.row_weight
+        for part in (counts.own, counts.other)
+    )
+    limits = clopper_pearson_interval(own + other, own, TAIL_OF_INTERVAL)
+    return [[*group, *(round(float(limit), 4) for limit in pair)] for group, pair in zip(groups, limits.T, strict=True)]
 
 
 def _count(value: float) -> int | float:
