@@ -21,7 +21,7 @@ FEW_CLASSES = 4
 
 
 def distribution_picture(distribution: JsonObject, classes: Sequence[str], title: str, others: str = "…") -> Html:
-    """Return the picture of a distribution of `column_facts`; `others` stands for values that have no bar of their own."""
+    """Return the picture of a distribution of `column_facts`; `others` stands for values without a bar."""
     kind = distribution["kind"]
     if kind == "bins":
         return histogram_picture(distribution, title)
