@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from ..flat import FlatModel
+    from .html_report import Report
 
 
 @with_sklearn_bases
@@ -988,6 +989,61 @@ class NaiveBayes(DeferredEstimator):
         ['classes', 'columns', 'fallback', 'floor']
         """
         return flattened(self.fitted_, words)
+
+    def report(
+        self,
+        X: TableLike = None,
+        y: ColumnLike = None,
+        *,
+        target: str | None = None,
+        compare: NaiveBayes | None = None,
+        rows: int = 200,
+        words: int | None = None,
+        title: str | None = None,
+        language: str = "en",
+    ) -> Report:
+        """Return the model as one HTML page, which scores any row as `predict_proba` does and needs no network.
+
+        The page shows what was learned, how good the model is on held-out rows, and the contribution of each column to
+        the answer for a row whose cells can be changed.
+
+        Parameters
+        ----------
+        X : data frame, array, dict of columns, path or File, optional
+            Rows to look at. If the model was fitted on them, each is scored without itself.
+        y : array of labels, optional
+            The class of each row; left out if `target` names a column, or if the classes are not known.
+        target : str, optional
+            The column of X that holds the classes.
+        compare : NaiveBayes, optional
+            An earlier model of the same columns; the page then shows what has changed since.
+        rows : int, default=200
+            How many rows the page holds, at most; the most surprising ones come first.
+        words : int, optional
+            How many words of each column of texts the page holds, the most frequent; by default all.
+        title : str, optional
+            The title of the page; by default it names the target.
+        language : {"en", "zh"}, default="en"
+            The language of the page.
+
+        Returns
+        -------
+        Report
+            The page; `save(path)` writes it, and a notebook shows it.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> table = {"sky": ["sunny", "rain"] * 30, "wind": [3.0, 9.5, 4.0, 8.0] * 15}
+        >>> report = nv.NaiveBayes().fit(table, ["out", "in"] * 30).report(table, ["out", "in"] * 30)
+        >>> report.html[:15]
+        '<!doctype html>'
+        """
+        from .html_report import ReportOptions, report_of, row_source
+
+        other = None if compare is None else (compare.fitted_, "before", "after")
+        source = row_source(self.fitted_, X, y, target)
+        return report_of(self.fitted_, source, ReportOptions(rows, words, title, language), other)
 
     @property
     def kept_rows_(self) -> KeptRowCount:

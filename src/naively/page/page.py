@@ -13,8 +13,12 @@ from .._types import JsonObject
 from ..markup.numbers import count_text
 from ..markup.style import picture_css, theme_css
 from ..markup.tags import Html, joined, tag
+from .compare_section import compare_section
+from .model_section import model_section
+from .packed import LOADER, packed_text, shorter_script, shorter_style
 from .page_data import PageData
 from .page_strings import ASSETS, PageStrings, page_strings
+from .quality_section import quality_section
 from .row_section import row_section
 from .words_section import words_section
 
@@ -29,12 +33,23 @@ class PageSection(NamedTuple):
     make: SectionMaker
 
 
-SECTIONS = (PageSection("row", row_section), PageSection("words", words_section))
-# In the order in which they run: the shell and the scorer first, then the tabs.
-SCRIPTS = ("page.js", "scorer.js", "axes.js", "cells.js", "texts.js", "row.js", "model.js", "quality.js", "words.js",
-           "compare.js")  # fmt: skip
+SECTIONS = (
+    PageSection("row", row_section),
+    PageSection("model", model_section),
+    PageSection("quality", quality_section),
+    PageSection("words", words_section),
+    PageSection("compare", compare_section),
+)
+# What each tab runs, after the shell and the scorer; what a page does not need is not in it.
+SCRIPTS = {
+    "row": ("axes.js", "cells.js", "texts.js", "row.js"),
+    "model": ("model.js",),
+    "quality": ("quality.js",),
+    "words": ("words.js",),
+    "compare": ("compare.js",),
+}
 STYLES = ("page.css", "quality.css")
-# Classes and label values that the footer names; of more, it gives their number.
+# Classes that the footer names; of more, it gives their number.
 NAMED_CLASSES = 12
 
 
@@ -56,10 +71,12 @@ def report_page(data: PageData, sections: Sequence[PageSection] = SECTIONS) -> s
     strings = page_strings(data.language)
     made = {section.name: section.make(data, strings) for section in sections}
     shown = {name: html for name, html in made.items() if html is not None}
-    style, script = page_style(), page_script()
+    style, script = page_style(), page_script(list(shown), has_texts(data))
+    policy = content_security_policy(style, script, data.server is not None)
+    packed = packed_text(script, _embedded(data, strings, script))
     head = joined(
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=content_security_policy(data.server is not None)),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="referrer", content="no-referrer"),
@@ -70,8 +87,7 @@ def report_page(data: PageData, sections: Sequence[PageSection] = SECTIONS) -> s
         _header(data, strings, list(shown)),
         tag("main", [_section(name, html, strings) for name, html in shown.items()]),
         _footer(data, strings),
-        Html(f'<script type="application/json" id="naively-data">{_embedded(data, strings)}</script>'),
-        Html(f"<script>{script}</script>"),
+        Html(f'<script type="text/plain" id="naively-packed">{packed}</script><script>{LOADER}</script>'),
     )
     language = {"en": "en", "zh": "zh-CN"}[data.language]
     return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', body), lang=language)}\n"
@@ -79,19 +95,27 @@ def report_page(data: PageData, sections: Sequence[PageSection] = SECTIONS) -> s
 
 def page_style() -> str:
     """Return the style sheet of the page: the palette for light and dark, then the rules."""
-    return "\n".join([theme_css(":root"), picture_css("body"), *_assets(STYLES)])
+    return shorter_style("\n".join([theme_css(":root"), picture_css("body"), *_assets(STYLES)]))
 
 
-def page_script() -> str:
-    """Return all scripts of the page, one after the other."""
-    return "\n".join(_assets(SCRIPTS))
+def page_script(names: Sequence[str], with_texts: bool) -> str:
+    """Return the scripts of some tabs, one after the other: the shell and the scorer first."""
+    own = [name for tab in names for name in SCRIPTS.get(tab, ()) if with_texts or name != "texts.js"]
+    return shorter_script("\n".join(_assets(["page.js", "scorer.js", *own])))
 
 
-def content_security_policy(served: bool = False) -> str:
-    """Return the policy that allows this page's own style and script, and nothing else.
+def has_texts(data: PageData) -> bool:
+    """Tell whether the model has a column of texts."""
+    return any(column["kind"] == "text" for column in data.flat["columns"])
+
+
+def content_security_policy(style: str, script: str, served: bool = False) -> str:
+    """Return the policy that allows one style sheet, one script and what unpacks it, and nothing else.
 
     Parameters
     ----------
+    style, script : str
+        The style sheet and the script of the page.
     served : bool
         Whether the page comes from a server, which its script may query.
 
@@ -100,7 +124,8 @@ def content_security_policy(served: bool = False) -> str:
     policy : str
         The value of the header Content-Security-Policy.
     """
-    parts = ["default-src 'none'", f"script-src {_digest(page_script())}", f"style-src {_digest(page_style())}"]
+    scripts = f"script-src {_digest(LOADER)} {_digest(script)}"
+    parts = ["default-src 'none'", scripts, f"style-src {_digest(style)}"]
     parts += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
     return "; ".join([*parts, "connect-src 'self'"] if served else parts)
 
@@ -121,8 +146,11 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _embedded(data: PageData, strings: PageStrings) -> str:
-    return json_for_script({**data.to_json(), "strings": strings.texts})
+def _embedded(data: PageData, strings: PageStrings, script: str) -> str:
+    """Return the data of the page, with the texts that its scripts name, whole or by how they begin."""
+    begins = tuple(re.findall(r"`([a-z_]+\.[a-z_.]*)\$\{", script))
+    said = {key: text for key, text in strings.texts.items() if f'"{key}"' in script or key.startswith(begins)}
+    return json_for_script(data.to_json() | {"strings": said})
 
 
 def _header(data: PageData, strings: PageStrings, names: Sequence[str]) -> Html:

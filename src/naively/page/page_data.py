@@ -58,6 +58,8 @@ class PageData:
         The rows that the page holds.
     first : RowExplanation, optional
         The row that is explained where scripts do not run.
+    words : dict, optional
+        The words that contribute most to each class, where the model has texts.
     compare : dict, optional
         A comparison with another model.
     server : dict, optional
@@ -73,6 +75,7 @@ class PageData:
     quality: JsonObject | None = None
     rows: ReportRows | None = None
     first: RowExplanation | None = None
+    words: JsonObject | None = None
     compare: JsonObject | None = None
     server: JsonObject | None = None
 
@@ -96,7 +99,8 @@ class PageData:
             "columns": list(self.columns),
             "class_rows": list(self.class_rows),
             "quality": self.quality,
-            "rows": None if self.rows is None else self.rows.to_json(),
+            "rows": self.rows.to_json() if self.rows else None,
             "first": None if self.first is None else self.first.cells,
+            "words": self.words,
             "compare": self.compare,
         }

@@ -31,6 +31,9 @@ class ReportRows:
         The name of the table, such as a file name.
     fitted_on : bool, optional
         Whether the model was fitted on these rows; None if that is not known.
+    posterior : sequence of sequence of float, optional
+        The probability of each class, row by row, as the quality was measured: by a model without the row, if it was
+        fitted on these rows.
     """
 
     cells: Mapping[str, Sequence[Json]]
@@ -39,6 +42,7 @@ class ReportRows:
     total: int
     source: str = ""
     fitted_on: bool | None = None
+    posterior: Sequence[Sequence[float]] | None = None
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -57,6 +61,7 @@ class ReportRows:
             "total": self.total,
             "source": self.source,
             "fitted_on": self.fitted_on,
+            "posterior": None if self.posterior is None else [[round(p, 6) for p in row] for row in self.posterior],
         }
 
 

@@ -26,7 +26,7 @@
     return places.sort((a, b) => a - b);
   };
 
-  const path = (css) => make("svg:path", { class: css });
+  const path = (css) => make(`svg:path.${css}`);
 
   // range: {low, high, cuts} of a number, null for labels; choose(value) is called when a place is clicked.
   Naively.axis = (column, range, distribution, choose) => {
@@ -38,9 +38,9 @@
     const [even, line, dots, now] = [path("even"), path("line"), path("dots"), path("now")];
     const box = { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img" };
     const svg = make("svg:svg", box, even, line, dots, now);
-    const tip = make("span", { class: "tip", "aria-hidden": "true" });
-    const ends = make("div", { class: "ends muted" });
-    const plot = make("div", { class: "plot" }, svg, tip);
+    const tip = make("span.tip", { "aria-hidden": "true" });
+    const ends = make("div.ends.muted");
+    const plot = make("div.plot", svg, tip);
     let totals = [];
     let show = (value) => value;
 
@@ -90,9 +90,9 @@
         const named = labels && totals[most] > totals[least];
         ends.replaceChildren(
           ...(range
-            ? [make("span", {}, numbers.number(range.low)), make("span", {}, numbers.number(range.high))]
+            ? [make("span", numbers.number(range.low)), make("span", numbers.number(range.high))]
             : named
-              ? [make("span", {}, `▲ ${labels[most]}`), make("span", {}, `▼ ${labels[least]}`)]
+              ? [make("span", `▲ ${labels[most]}`), make("span", `▼ ${labels[least]}`)]
               : []),
         );
       },

@@ -110,7 +110,7 @@
       }
     });
     return {
-      field: make("div", { class: "combo" }, field, list),
+      field: make("div.combo", field, list),
       set(value) {
         current = value;
         if (document.activeElement !== field || list.hidden) field.value = value ?? "";
@@ -142,13 +142,13 @@
     }[column.kind]();
     const missing = make("input", { type: "checkbox", role: "switch" });
     missing.addEventListener("change", () => change(missing.checked ? null : last));
-    const name = make("span", { class: "hidden" }, `${column.name}: `);
+    const name = make("span.hidden", `${column.name}: `);
     return {
       id,
       range,
       field: made.field,
       slider: made.slider ?? null,
-      missing: make("label", { class: "switch" }, missing, name, say("row.missing")),
+      missing: make("label.switch", missing, name, say("row.missing")),
       set(value) {
         if (value !== null) last = value;
         else if (last === null) last = range ? range.round((range.low + range.high) / 2) : column.labels?.[0] ?? "";

@@ -11,12 +11,16 @@ globalThis.Naively = globalThis.Naively || {};
   const say = (key, values = {}) =>
     (data.strings[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
 
-  // An element, or a shape if the name begins with "svg:". Functions are listeners; null and false are left out.
-  const make = (name, attributes = {}, ...children) => {
-    const shape = name.startsWith("svg:");
-    const made = shape
-      ? document.createElementNS("http://www.w3.org/2000/svg", name.slice(4))
-      : document.createElement(name);
+  // An element such as "div.card", or a shape such as "svg:rect.nv-c0". Functions are listeners; null and false are
+  // left out, among attributes and among children.
+  const make = (name, ...rest) => {
+    const plain = rest.length && rest[0]?.constructor === Object;
+    const [attributes, children] = plain ? [rest[0], rest.slice(1)] : [{}, rest];
+    const [kind, ...classes] = name.split(".");
+    const made = kind.startsWith("svg:")
+      ? document.createElementNS("http://www.w3.org/2000/svg", kind.slice(4))
+      : document.createElement(kind);
+    if (classes.length) made.setAttribute("class", classes.join(" "));
     for (const [key, value] of Object.entries(attributes)) {
       if (value === null || value === undefined || value === false) continue;
       if (typeof value === "function") made.addEventListener(key, value);
@@ -25,6 +29,11 @@ globalThis.Naively = globalThis.Naively || {};
     made.append(...children.flat().filter((child) => child !== null && child !== undefined));
     return made;
   };
+  // A picture that is stretched to the width of its place, and a square in the color of a class.
+  const strip = (width, ...shapes) => make("svg:svg.nv-bar", {
+    viewBox: `0 0 ${width} 14`, preserveAspectRatio: "none", height: 14, "aria-hidden": "true" }, ...shapes);
+  const swatch = (k) => make("svg:svg.nv-swatch", { viewBox: "0 0 10 10", "aria-hidden": "true" },
+    make(`svg:rect.nv-c${k % 8}`, { width: 10, height: 10, rx: 2 }));
 
   // A label as Python shows it.
   const shownLabel = (label) => (label === true ? "True" : label === false ? "False" : label === null ? "None" : String(label));
@@ -210,14 +219,16 @@ globalThis.Naively = globalThis.Naively || {};
     }
   };
 
-  Object.assign(Naively, { data, say, make, numbers, shownLabel, state, link, section, open });
+  Object.assign(Naively, { data, say, make, strip, swatch, numbers, shownLabel, state, link, section, open });
 
-  // Runs after all scripts: the last of them has registered its section by then.
-  document.addEventListener("DOMContentLoaded", () => {
+  // Runs when all scripts have run, and the last of them has registered its section.
+  queueMicrotask(() => {
     document.documentElement.classList.add("alive");
     Naively.scorer = Naively.model(data.flat);
     startTabs();
     start("row"); // its answer is in the header, whichever tab is open
+    // The browser has gone to the part that the address names; all of it begins at the top.
+    if (state.tab) requestAnimationFrame(() => scrollTo(0, 0));
     open(state.tab || panels()[0].id);
     addEventListener("hashchange", () => {
       state.read();

@@ -1,361 +1,284 @@
 // The tab Row: one row whose cells can all be changed, and what stands behind its answer.
 "use strict";
 (() => {
-  const { make, say, numbers, state } = Naively;
-  // Classes that are shown before the others are folded away, and columns before a search is offered.
+  const { make, say, strip, swatch, numbers, shownLabel, state } = Naively;
+  // Of more classes, the most probable are shown; of more columns, those that a search finds.
   const SHOWN_CLASSES = 6;
   const SHOWN_COLUMNS = 60;
   const COUNTED_CLASSES = 4;
 
-  let data, model, names, root;
+  let data, model, names;
   let at = 0; // which of the report's rows
   let base = {}; // the row before it was changed
   let row = {};
-  let chosen = {}; // classes to compare, where somebody chose them
-  let of = 0; // the class whose log-odds are shown
-  let against = 1;
+  let chosen = null; // the classes to compare, where somebody chose them
+  let of = 0; // the class whose log-odds are shown, against another one
+  let against = 0;
   let result = null;
   let views = [];
-  let parts = {};
+  const parts = {};
 
-  const facts = (name) => data.columns.find((one) => one.name === name) ?? null;
-  const difference = (a, b) => (a === b && !Number.isFinite(a) ? NaN : a - b);
-  const lead = (scores) => difference(scores[of], scores[against]);
+  // Infinite scores of both classes leave nothing to compare.
+  const lead = (scores) => (scores[of] === scores[against] ? (Number.isFinite(scores[of]) ? 0 : NaN) : scores[of] - scores[against]);
   const sumOf = (values) => values.reduce((sum, value) => sum + value, 0);
-
-  // ---- pieces -------------------------------------------------------------------------------------------------
-  const swatch = (k) => {
-    const square = make("svg:rect", { class: `nv-c${k % 8}`, width: 10, height: 10, rx: 2 });
-    return make("svg:svg", { class: "nv-swatch", viewBox: "0 0 10 10", "aria-hidden": "true" }, square);
-  };
-
-  // A bar to the right of the middle if it is for the class, to the left if it is against it.
-  const signedBar = () => {
-    const bar = make("svg:rect", { y: 1, height: 12 });
-    const zero = make("svg:line", { class: "nv-zero", x1: 100, x2: 100, y1: 0, y2: 14 });
-    const box = { class: "nv-bar", viewBox: "0 0 200 14", preserveAspectRatio: "none", height: 14, "aria-hidden": "true" };
-    const element = make("svg:svg", box, bar, zero);
-    return {
-      element,
-      draw(value, longest) {
-        const share = Number.isNaN(value) ? 0 : Math.min(Math.max(value / (longest || 1), -1), 1) || 0;
-        const width = value && !Number.isNaN(value) ? Math.max(Math.abs(share) * 100, 0.8) : 0;
-        bar.setAttribute("x", value < 0 ? 100 - width : 100);
-        bar.setAttribute("width", width);
-        bar.setAttribute("class", value < 0 ? "nv-against" : "nv-for");
-        element.classList.toggle("endless", !Number.isFinite(value) && !Number.isNaN(value));
-      },
-    };
-  };
-  const drawnBar = (value, longest) => {
-    const bar = signedBar();
-    bar.draw(value, longest);
-    return bar.element;
-  };
-  const signedText = (value) => (Number.isNaN(value) ? say("row.both_out") : numbers.signed(value));
+  const signed = (value) => (Number.isNaN(value) ? say("row.both_out") : numbers.signed(value));
+  const strongestFirst = (lines) => lines.sort((a, b) => (Math.abs(b.value) || 0) - (Math.abs(a.value) || 0));
 
   // A length that changes in few steps, so that bars do not all move when one does.
-  const rounded = (value) => {
-    const power = 10 ** Math.floor(Math.log10(value));
-    return [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value) ?? value;
+  const lengthFor = (values) => {
+    const longest = Math.max(0.5, ...values.filter(Number.isFinite).map(Math.abs));
+    const power = 10 ** Math.floor(Math.log10(longest));
+    return power * ([1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8].find((step) => step * power >= longest) ?? 10);
   };
-  const longestOf = (values) => rounded(Math.max(0.5, ...values.filter(Number.isFinite).map(Math.abs)));
+
+  // A value with its bar: to the right of the middle if it is for the class, to the left if it is against it.
+  const valueBar = (value, longest) => {
+    const text = make("span.value");
+    const bar = make("svg:rect", { y: 1, height: 12 });
+    const picture = strip(200, bar, make("svg:line.nv-zero", { x1: 100, x2: 100, y1: 0, y2: 14 }));
+    const draw = (now, length) => {
+      const width = now ? Math.max(Math.min(Math.abs(now) / length, 1) * 100, 0.8) : 0;
+      bar.setAttribute("x", now < 0 ? 100 - width : 100);
+      bar.setAttribute("width", width);
+      bar.setAttribute("class", `${now < 0 ? "nv-against" : "nv-for"}${Math.abs(now) === Infinity ? " endless" : ""}`);
+      text.textContent = signed(now);
+      text.dataset.value = now;
+    };
+    if (longest) draw(value, longest);
+    return { elements: [text, picture], draw };
+  };
 
   // ---- the counts behind a bar --------------------------------------------------------------------------------
   const perClass = (text) => {
+    const line = (k) => make("span.count", swatch(k), text(k));
     const all = names.map((_, k) => k);
-    const order = names.length <= COUNTED_CLASSES ? all : [of, against];
-    const shown = order.map((k) => make("span", { class: "count" }, swatch(k), text(k)));
-    if (names.length <= COUNTED_CLASSES) return shown;
+    if (names.length <= COUNTED_CLASSES) return all.map(line);
     const rest = all.filter((k) => k !== of && k !== against);
-    const others = rest.map((k) => make("span", { class: "count" }, swatch(k), text(k)));
-    return [...shown, make("details", {}, make("summary", {}, say("row.counts.others")), ...others)];
+    return [line(of), line(against), make("details", make("summary", say("row.counts.others")), rest.map(line))];
   };
-  const outOf = (counts) => (k) =>
-    say("row.counts.of", { n: numbers.count(counts[k]), total: numbers.count(data.class_rows[k]), label: names[k] });
-  const binOf = (cuts, value) => {
-    let bin = 0;
-    while (bin < cuts.length && value > cuts[bin]) bin += 1;
-    return bin;
-  };
-  const behind = (distribution, column, value) => {
-    if (value === null) return [say("row.nothing.missing")];
-    if (!distribution) return [];
-    const { kind, counts } = distribution;
+  const outOf = (counts, place) => perClass((k) => say("row.counts.of", {
+    n: numbers.count(counts[k][place]), total: numbers.count(data.class_rows[k]), label: names[k] }));
+  const behind = (distribution, cell, status) => {
+    if (status) return [say(`row.nothing.${status}`)];
+    const kind = distribution?.kind;
     if (kind === "labels") {
-      const place = distribution.values.indexOf(Naively.shownLabel(value));
-      if (place < 0) return [say("row.nothing.unknown")];
-      return [`${Naively.shownLabel(value)}: `, ...perClass(outOf(counts.map((line) => line[place])))];
+      const place = distribution.values.indexOf(shownLabel(cell));
+      return place < 0 ? [] : [`${shownLabel(cell)}: `, ...outOf(distribution.counts, place)];
     }
-    if (kind === "bins") {
-      const bin = binOf(distribution.cuts, value);
-      const edges = [distribution.low, ...distribution.cuts, distribution.high];
-      const from = numbers.number(edges[bin]);
-      const to = numbers.number(edges[bin + 1]);
-      return [`${say("row.counts.bin", { from, to })}: `, ...perClass(outOf(counts.map((line) => line[bin])))];
+    if (kind === "bins" && distribution.cuts.length) {
+      const { cuts, low, high, counts } = distribution;
+      const bin = cuts.filter((cut) => cut < cell).length;
+      const [from, to] = [low, ...cuts, high].slice(bin, bin + 2).map((edge) => numbers.number(edge));
+      return [`${say("row.counts.bin", { from, to })}: `, ...outOf(counts, bin)];
     }
-    if (kind === "normal") {
-      const { n, mean, sd } = distribution;
-      const text = (k) => say(n[k] ? "row.counts.normal" : "row.counts.none", {
-        mean: numbers.number(mean[k]), sd: numbers.number(sd[k], 2), label: names[k] });
-      return perClass(text);
-    }
-    return [];
+    if (kind !== "normal") return [];
+    const { n, mean, sd } = distribution;
+    return perClass((k) => say(n[k] ? "row.counts.normal" : "row.counts.none", {
+      mean: numbers.number(mean[k]), sd: numbers.number(sd[k], 2), label: names[k] }));
+  };
+  const wordCounts = (column, word) => {
+    const known = data.words?.columns.find(({ name }) => name === column);
+    const place = known ? known.words.indexOf(word) : -1;
+    return place < 0 ? [] : outOf(known.counts, place);
   };
 
   // ---- one column ---------------------------------------------------------------------------------------------
-  const heading = (column, editor) => {
-    const label = make("label", { for: editor.id, dir: "auto" }, column.name === "" ? say("row.empty") : column.name);
-    return make("div", { class: "name" }, label, editor.missing);
-  };
-
   const columnView = (column) => {
-    const distribution = facts(column.name)?.distribution ?? null;
+    const { name, kind } = column;
+    const distribution = data.columns.find((one) => one.name === name)?.distribution ?? null;
     const change = (value) => {
-      row[column.name] = column.raw?.get(value) ?? value;
+      row[name] = column.raw?.get(value) ?? value;
       changed();
     };
     const editor = Naively.editor(column, distribution, change);
-    const value = make("span", { class: "value" });
-    const bar = signedBar();
-    const counts = make("div", { class: "counts muted", dir: "auto" });
-    const hasAxis = editor.range || (column.kind === "label" && column.labels.length > 1);
+    const bar = valueBar();
+    const counts = make("div.counts.muted", { dir: "auto" });
+    const hasAxis = editor.range || column.labels?.length > 1;
     const axis = hasAxis ? Naively.axis(column, editor.range, distribution, change) : null;
-    const words = column.kind === "text" ? Naively.textView((word) => wordCounts(distribution, word), drawnBar) : null;
-    const sizes = make("div", { class: "axis" }, ...(axis ? [axis.elements[0], editor.slider, axis.elements[1]] : []));
-    const element = make("div", { class: `column ${column.kind}`, role: "group", "aria-label": column.name },
-      heading(column, editor), make("div", { class: "cell" }, editor.field), sizes,
-      make("div", { class: "sum" }, value, bar.element), counts, ...(words ? words.elements : []));
-    let behindNow = "";
+    const words = kind === "text" ? Naively.textView((word) => wordCounts(name, word), valueBar) : null;
+    const label = make("label", { for: editor.id, dir: "auto" }, name || say("row.empty"));
+    const element = make(`div.column.${kind}`, { role: "group", "aria-label": name || say("row.empty") },
+      make("div.name", label, editor.missing), make("div.cell", editor.field),
+      make("div.axis", axis && [axis.elements[0], editor.slider, axis.elements[1]].filter(Boolean)),
+      make("div.sum", bar.elements), counts, words?.elements ?? []);
+    let drawn = "";
     return {
-      name: column.name,
-      column,
-      element,
-      axis,
+      name, column, element, axis,
       own: 0,
-      draw(longest) {
-        const cell = row[column.name];
-        editor.set(column.kind === "label" && cell !== null ? Naively.shownLabel(cell) : cell);
-        value.textContent = signedText(this.own);
-        value.dataset.value = this.own;
+      shown: () => (kind === "label" && row[name] !== null ? shownLabel(row[name]) : row[name]),
+      draw(longest, status) {
+        editor.set(this.shown());
         bar.draw(this.own, longest);
-        const key = JSON.stringify([cell, of, against]);
-        if (key !== behindNow && column.kind !== "text") counts.replaceChildren(...behind(distribution, column, cell));
-        behindNow = key;
-        const ofColumn = result.words.filter((word) => word.column === column.name);
-        const found = ofColumn.map((word) => ({ ...word, lead: lead(word.scores) }));
-        words?.draw(cell ?? "", found, [names[of], names[against]]);
+        const now = JSON.stringify([row[name], of, against]);
+        if (now !== drawn) counts.replaceChildren(...behind(distribution, row[name], status));
+        drawn = now;
+        const found = result.words.filter((word) => word.column === name);
+        words?.draw(row[name] ?? "", found.map((word) => ({ ...word, lead: lead(word.scores) })), [names[of], names[against]]);
       },
     };
   };
 
-  const wordCounts = (distribution, word) => {
-    const place = distribution?.kind === "words" ? distribution.words.indexOf(word) : -1;
-    return place < 0 ? [] : perClass(outOf(distribution.counts.map((line) => line[place])));
-  };
-
   // ---- the answer ---------------------------------------------------------------------------------------------
-  const classLine = (k, texts) => {
-    const width = `${Math.max(0, Math.min(1, result.probabilities[k])) * 100}`;
-    const bar = make("svg:svg", { class: "nv-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", height: 14, "aria-hidden": "true" },
-      make("svg:rect", { class: "nv-track", width: 100, height: 14 }),
-      make("svg:rect", { class: `nv-c${k % 8}`, width, height: 14 }));
-    const out = result.joint[k] === -Infinity ? make("span", { class: "muted" }, ` ${say("row.ruled_out")}`) : null;
-    return make("li", {}, make("span", { class: "class", dir: "auto" }, names[k], out), bar,
-      make("span", { class: "probability", "data-value": result.probabilities[k] }, texts[k]));
-  };
+  const answer = () => result.probabilities.indexOf(Math.max(...result.probabilities));
+
+  const classLine = (k, text) => make("li",
+    make("span", { dir: "auto" }, names[k], result.joint[k] === -Infinity ? make("span.muted", ` (${say("row.ruled_out")})`) : null),
+    strip(100, make("svg:rect.nv-track", { width: 100, height: 14 }),
+      make(`svg:rect.nv-c${k % 8}`, { width: 100 * result.probabilities[k], height: 14 })),
+    make("span.probability", { "data-class": k }, text));
 
   const drawClasses = () => {
     const texts = numbers.probabilities(result.probabilities);
+    const many = names.length > SHOWN_CLASSES;
     const order = names.map((_, k) => k);
-    if (names.length > SHOWN_CLASSES) order.sort((a, b) => result.probabilities[b] - result.probabilities[a]);
-    const few = names.length > SHOWN_CLASSES ? SHOWN_CLASSES - 1 : names.length;
-    parts.classes.replaceChildren(...order.slice(0, few).map((k) => classLine(k, texts)));
-    parts.moreClasses.hidden = few === names.length;
-    if (few < names.length) {
-      parts.moreClasses.firstChild.textContent = say("row.more_classes", { n: names.length - few });
-      parts.moreClasses.lastChild.replaceChildren(...order.slice(few).map((k) => classLine(k, texts)));
-    }
+    if (many) order.sort((a, b) => result.probabilities[b] - result.probabilities[a]);
+    const lines = order.map((k) => classLine(k, texts[k]));
+    parts.classes.replaceChildren(...(many ? lines.slice(0, SHOWN_CLASSES - 1) : lines));
+    parts.moreClasses.hidden = !many;
+    parts.moreClasses.lastChild.replaceChildren(...(many ? lines.slice(SHOWN_CLASSES - 1) : []));
     const best = answer();
-    parts.answerName.textContent = names[best];
-    parts.answerProbability.textContent = texts[best];
-    const widths = parts.answerBar.children;
+    parts.answer.replaceChildren(make("b", { dir: "auto" }, names[best]), ` ${texts[best]}`);
     let start = 0;
-    for (let k = 0; k < names.length; k += 1) {
-      const width = result.probabilities[k] * 100;
-      widths[k].setAttribute("x", start);
-      widths[k].setAttribute("width", width);
-      start += width;
-    }
+    result.probabilities.forEach((p, k) => {
+      parts.answerBar.children[k].setAttribute("x", 100 * start);
+      parts.answerBar.children[k].setAttribute("width", 100 * p);
+      start += p;
+    });
   };
 
-  const answer = () => result.probabilities.reduce((best, p, k, all) => (p > all[best] ? k : best), 0);
-  const second = (first) => result.joint.reduce(
-    (best, score, k, all) => (k !== first && (best < 0 || score > all[best]) ? k : best), -1);
-
-  const drawSums = (prior, own, together, total) => {
-    const part = (name, value, hint) => make("div", { class: "part", title: hint },
-      make("b", { "data-value": value, class: name }, signedText(value)), make("span", { class: "muted" }, say(`row.sum.${name}`)));
-    const sign = (text) => make("span", { class: "sign", "aria-hidden": "true" }, text);
-    const line = [part("prior", prior), sign("+"), part("columns", own)];
-    if (model.pairs.length) line.push(sign("+"), part("together", together));
-    parts.sums.replaceChildren(...line, sign("="), part("total", total));
+  const drawSums = (values) => {
+    const shown = Object.entries(values).filter(([name]) => name !== "limit" || Math.abs(values.limit) > 1e-6);
+    parts.sums.replaceChildren(...shown.flatMap(([name, value], place) => [
+      place ? make("span", { "aria-hidden": "true" }, name === "total" ? "=" : "+") : null,
+      make("div.part", make(`b.${name}`, { "data-value": value }, signed(value)), make("span.muted", say(`row.sum.${name}`)))]).filter(Boolean));
     const pair = { of: names[of], against: names[against] };
     const ratio = result.probabilities[of] / result.probabilities[against];
-    const odds = Math.max(ratio, 1 / ratio);
-    const times = odds < 1e6 ? numbers.count(Number(odds.toPrecision(2))) : say("row.odds.million");
-    const sentence = Number.isNaN(total) ? "none" : ratio >= 1 ? "for" : "against";
-    parts.sentence.textContent = say(`row.odds.${sentence}`, { ...pair, ratio: times });
-    parts.answerOdds.textContent = say("row.header.odds", { ...pair, total: signedText(total) });
-    const notes = [];
-    if (result.joint.every((score) => score === -Infinity)) notes.push(say("row.note.all_out"));
-    if (data.flat.floor) notes.push(say("row.note.floor"));
-    parts.notes.textContent = notes.join(" ");
-    const best = answer();
-    parts.follow.hidden = best === of;
-    parts.follow.textContent = say("row.follow", { label: names[best] });
+    const times = Math.max(ratio, 1 / ratio);
+    const sentence = say(Number.isNaN(values.total) ? "row.odds.none" : ratio >= 1 ? "row.odds.for" : "row.odds.against", {
+      ...pair, ratio: times < 1e6 ? numbers.count(Number(times.toPrecision(2))) : say("row.odds.million") });
+    const out = result.joint.every((score) => score === -Infinity) ? say("row.note.all_out") : "";
+    parts.sentence.replaceChildren(sentence, make("span.muted.small", ` ${out} ${data.flat.floor ? say("row.note.floor") : ""}`));
+    parts.odds.textContent = say("row.header.odds", { ...pair, total: signed(values.total) });
+    parts.follow.hidden = answer() === of;
+    parts.follow.textContent = say("row.follow", { label: names[answer()] });
   };
 
   const drawPairs = (longest) => {
-    if (!model.pairs.length) return 0;
-    const lines = result.pairs.map(({ columns, scores }) => ({ columns, value: lead(scores) }));
-    const size = ({ value }) => (Number.isNaN(value) ? Infinity : Math.abs(value));
-    lines.sort((a, b) => size(b) - size(a));
-    const total = sumOf(lines.map(({ value }) => value));
-    parts.pairsTitle.textContent = say("row.together", { n: lines.length });
-    parts.pairsValue.textContent = signedText(total);
-    parts.pairsBar.draw(total, longest);
-    if (parts.pairs.open) {
-      parts.pairsList.replaceChildren(...lines.map(({ columns, value }) => make("li", {},
-        make("span", { dir: "auto" }, columns.join(" × ")),
-        make("span", { class: "value", "data-value": value }, numbers.signed(value)), drawnBar(value, longest))));
-    }
-    return total;
+    const lines = strongestFirst(result.pairs.map(({ columns, scores }) => ({ columns, value: lead(scores) })));
+    parts.pairsBar.draw(sumOf(lines.map(({ value }) => value)), longest);
+    if (!parts.pairs.open) return;
+    parts.pairsList.replaceChildren(...lines.map(({ columns, value }) => make("li",
+      make("span", { dir: "auto" }, columns.join(" × ")), valueBar(value, longest).elements)));
   };
 
   // ---- everything moves at once -------------------------------------------------------------------------------
   const drawAxes = (total) => {
-    const asProbability = parts.scale.value === "probability";
+    const kind = parts.scale.value;
+    const measure = kind === "probability" ? (moved) => moved.probabilities[of] : (moved) => lead(moved.joint);
+    const text = kind === "probability" ? (p) => numbers.probability(p) : signed;
     const shown = views.filter((view) => view.axis && !view.element.hidden);
-    const measure = asProbability ? (moved) => moved.probabilities[of] : (moved) => lead(moved.joint);
-    const all = shown.flatMap((view) => view.axis.compute((value) => 
-      measure(model.move(result, view.name, view.column.raw?.get(value) ?? value))));
-    const finite = all.filter(Number.isFinite);
-    const text = asProbability ? (p) => numbers.probability(p) : signedText;
-    let [low, high, middle] = [0, 1, 0.5];
-    if (!asProbability) {
-      const end = (sign) => longestOf([0, ...[...finite, total].filter((one) => Math.sign(one) === sign)]);
-      [low, high, middle] = [-end(-1), end(1), 0];
-    }
-    parts.axisScale.textContent = say(asProbability ? "row.axis.probability" : "row.axis.odds", { low: text(low), high: text(high) });
-    const current = measure(result);
-    const pair = { of: names[of], against: names[against] };
+    const all = shown.flatMap((view) =>
+      view.axis.compute((value) => measure(model.move(result, view.name, view.column.raw?.get(value) ?? value))));
+    const end = (sign) => lengthFor([total, ...all].filter((one) => one * sign > 0));
+    const [low, high, middle] = kind === "probability" ? [0, 1, 0.5] : [-end(-1), end(1), 0];
+    parts.axisScale.textContent = say(`row.axis.${kind}`, { low: text(low), high: text(high) });
     for (const view of shown) {
-      const title = say(asProbability ? "row.axis.title.probability" : "row.axis.title.odds", { ...pair, column: view.name });
-      const cell = row[view.name];
-      const place = view.column.kind === "label" && cell !== null ? Naively.shownLabel(cell) : cell;
-      view.axis.draw({ low, high, middle, text, title }, place, current);
+      const title = say(`row.axis.title.${kind}`, { of: names[of], against: names[against], column: view.name });
+      view.axis.draw({ low, high, middle, text, title }, view.shown(), measure(result));
     }
   };
 
   const draw = () => {
     result = model.score(row);
-    for (const view of views) view.own = lead(result.columns.find((one) => one.name === view.name).scores);
-    const prior = lead(result.prior);
-    const own = sumOf(views.map((view) => view.own));
-    const pairs = result.pairs.map(({ scores }) => lead(scores));
-    const longest = longestOf([prior, sumOf(pairs), ...views.map((view) => view.own)]);
+    views.forEach((view, place) => { view.own = lead(result.columns[place].scores); });
+    const values = { prior: lead(result.prior), columns: sumOf(views.map((view) => view.own)) };
+    if (model.pairs.length) values.together = sumOf(result.pairs.map(({ scores }) => lead(scores)));
     const total = lead(result.joint);
+    // The model bounds sums below; what that adds is shown, so that the parts add up.
+    const added = sumOf(Object.values(values));
+    const longest = lengthFor([...Object.values(values), ...views.map((view) => view.own)]);
     drawClasses();
-    const together = drawPairs(longest);
-    drawSums(prior, own, together, total);
-    parts.priorValue.textContent = signedText(prior);
-    parts.priorBar.draw(prior, longest);
-    for (const view of views) view.draw(longest);
+    drawSums({ ...values, limit: Number.isFinite(added) && Number.isFinite(total) ? total - added : 0, total });
+    parts.prior.draw(values.prior, longest);
+    if (model.pairs.length) drawPairs(longest);
+    views.forEach((view, place) => view.draw(longest, result.columns[place].status));
     drawAxes(total);
-    parts.sides.replaceChildren(make("span", {}, `◀ ${names[against]}`), make("span", {}, `${names[of]} ▶`));
-    parts.priorCounts.replaceChildren(...perClass((k) => say("row.counts.rows", { n: numbers.count(data.class_rows[k]), label: names[k] })));
+    parts.sides.replaceChildren(make("span", `◀ ${names[against]}`), make("span", `${names[of]} ▶`));
   };
 
+  // A screen reader hears the answer when the row has come to rest.
   let speaking = 0;
-  const speak = () => {
-    clearTimeout(speaking);
-    speaking = setTimeout(() => {
-      const best = answer();
-      parts.live.textContent = `${names[best]} ${numbers.probabilities(result.probabilities)[best]}`;
-    }, 600);
-  };
-
   const changed = () => {
     draw();
     remember();
-    speak();
+    clearTimeout(speaking);
+    speaking = setTimeout(() => { parts.live.textContent = parts.answer.textContent; }, 600);
   };
 
+  // ---- which row ----------------------------------------------------------------------------------------------
   // Only what differs from the row of the report is in the address.
   const remember = () => {
-    const cells = Object.fromEntries(Object.entries(row).filter(([name, value]) => value !== base[name]));
-    state.set("at", data.rows?.truth.length ? at : null);
-    state.set("cells", Object.keys(cells).length ? cells : null);
-    state.set("compare", chosen.of === undefined && chosen.against === undefined ? null : [of, against]);
-    parts.reset.disabled = !Object.keys(cells).length;
+    const cells = Object.entries(row).filter(([name, value]) => value !== base[name]);
+    state.set("at", data.rows ? at : null);
+    state.set("cells", cells.length ? Object.fromEntries(cells) : null);
+    state.set("compare", chosen);
+    parts.reset.disabled = !cells.length;
   };
 
-  const compareDefault = () => {
-    of = chosen.of ?? answer();
-    if (chosen.against === of) delete chosen.against;
-    against = chosen.against ?? second(of);
-    if (against < 0) against = of; // a model of one class
-    parts.of.value = of;
-    parts.against.value = against;
+  const compare = (pair) => {
+    chosen = pair;
+    of = pair?.[0] ?? answer();
+    // Without a choice: the class that comes second.
+    const order = names.map((_, k) => k).filter((k) => k !== of).sort((a, b) => result.joint[b] - result.joint[a] || a - b);
+    against = pair?.[1] ?? order[0] ?? of;
+    [parts.of.value, parts.against.value] = [of, against];
+    parts.counts.replaceChildren(...perClass((k) => say("row.counts.rows", { n: numbers.count(data.class_rows[k]), label: names[k] })));
   };
 
-  const fits = (column, value) => value === null ||
-    (column.kind === "number" ? Number.isFinite(value) : ["string", "number", "boolean"].includes(typeof value));
-  const cellOf = (column, value) => (value === undefined || !fits(column, value) ? null : value);
+  const fitting = ({ kind }, value) => {
+    const fits = kind === "number" ? Number.isFinite(value) || typeof value === "string" : ["string", "number", "boolean"].includes(typeof value);
+    return fits ? value : null;
+  };
 
-  const openBase = (place, cells) => {
-    const rows = data.rows?.truth.length ? data.rows : null;
+  const openRow = (place, cells = {}) => {
+    const { rows } = data;
     at = rows ? Math.min(Math.max(Math.trunc(place) || 0, 0), rows.truth.length - 1) : 0;
-    const given = rows ? (name) => rows.cells[rows.columns.indexOf(name)]?.[at] : (name) => data.first?.[name];
     base = {};
-    for (const column of model.columns) base[column.name] = cellOf(column, given(column.name));
+    for (const column of model.columns) {
+      const given = rows ? rows.cells[rows.columns.indexOf(column.name)]?.[at] : data.first?.[column.name];
+      base[column.name] = fitting(column, given);
+    }
     row = { ...base };
     for (const column of model.columns) {
-      if (Object.hasOwn(cells, column.name)) row[column.name] = cellOf(column, cells[column.name]);
+      if (Object.hasOwn(cells, column.name)) row[column.name] = fitting(column, cells[column.name]);
     }
     result = model.score(row);
-    compareDefault();
-    drawPlace(rows);
-    draw();
-    remember();
-  };
-
-  const drawPlace = (rows) => {
-    parts.place.hidden = parts.previous.hidden = parts.next.hidden = !rows;
-    if (!rows) return;
-    parts.place.textContent = say("row.place", { at: numbers.count(at + 1), n: numbers.count(rows.truth.length), number: numbers.count(rows.numbers[at]) });
-    const truth = rows.truth[at];
-    parts.truth.textContent = truth < 0 ? say("row.truth.none") : say("row.truth", { label: names[truth] });
-    parts.previous.disabled = at === 0;
-    parts.next.disabled = at === rows.truth.length - 1;
+    compare(chosen);
+    if (rows) {
+      const truth = rows.truth[at];
+      parts.place.textContent = say("row.place", { number: numbers.count(rows.numbers[at]), at: at + 1, n: rows.truth.length });
+      parts.truth.textContent = truth < 0 ? say("row.truth.none") : say("row.truth", { label: names[truth] });
+      parts.previous.disabled = at === 0;
+      parts.next.disabled = at === rows.truth.length - 1;
+    }
+    changed();
   };
 
   const restore = () => {
     const cells = state.get("cells");
     const pair = state.get("compare");
     const valid = Array.isArray(pair) && pair.length === 2 && pair.every((k) => Number.isInteger(k) && k >= 0 && k < names.length);
-    chosen = valid ? { of: pair[0], against: pair[1] } : {};
+    chosen = valid ? pair : null;
     if (["odds", "probability"].includes(state.get("scale"))) parts.scale.value = state.get("scale");
-    openBase(state.get("at"), cells && typeof cells === "object" ? cells : {});
+    openRow(state.get("at"), cells && typeof cells === "object" ? cells : {});
   };
 
   // ---- copies -------------------------------------------------------------------------------------------------
-  const pythonOf = (value) => (value === null ? "None" : value === true ? "True" : value === false ? "False" : JSON.stringify(value));
+  const python = (value) => ({ null: "None", true: "True", false: "False" })[value] ?? JSON.stringify(value);
   const copies = {
     link: () => Naively.link(),
     json: () => JSON.stringify(row),
-    python: () => `nb.predict_proba({${Object.entries(row).map(([name, value]) => `${JSON.stringify(name)}: ${pythonOf(value)}`).join(", ")}})`,
+    python: () => `nb.predict_proba({${Object.entries(row).map(([name, value]) => `${JSON.stringify(name)}: ${typeof value === "string" ? JSON.stringify(value) : python(value)}`).join(", ")}})`,
   };
   const copy = async (kind) => {
     const text = copies[kind]();
@@ -364,145 +287,126 @@
       parts.copied.replaceChildren(say("row.copied"));
     } catch {
       // Without the right to write to the clipboard the text is there to be copied by hand.
-      const field = make("textarea", { rows: 3, readonly: true, "aria-label": say("row.copy_by_hand") });
-      field.value = text;
+      const field = make("textarea", { rows: 3, readonly: true, "aria-label": say("row.copy_by_hand") }, text);
       parts.copied.replaceChildren(field);
       field.select();
     }
   };
 
   // ---- the tab ------------------------------------------------------------------------------------------------
-  const button = (key, click, css = "") => make("button", { type: "button", class: css, click }, say(key));
-  const classSelect = (label, choose) => {
-    const options = names.map((name, k) => make("option", { value: k }, name));
-    const select = make("select", { "aria-label": say(label), dir: "auto" }, ...options);
-    select.addEventListener("change", () => choose(Number(select.value)));
-    return select;
-  };
+  const button = (key, click) => make("button", { type: "button", click }, say(key));
+  const select = (key, options, change) => make("select", { "aria-label": say(key), change },
+    options.map(([value, text]) => make("option", { value }, text)));
 
   const buildHeader = () => {
-    parts.answerName = make("b", { dir: "auto" });
-    parts.answerProbability = make("span", { class: "probability" });
-    const segments = names.map((_, k) => make("svg:rect", { class: `nv-c${k % 8}`, height: 14 }));
-    parts.answerBar = make("svg:svg", { class: "nv-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", height: 10, "aria-hidden": "true" }, ...segments);
-    parts.answerOdds = make("span", { class: "muted odds", dir: "auto" });
-    parts.live = make("span", { class: "hidden", role: "status" });
-    document.getElementById("answer").replaceChildren(
-      make("span", { class: "who" }, parts.answerName, " ", parts.answerProbability), parts.answerBar, parts.answerOdds, parts.live);
+    parts.answer = make("span");
+    parts.answerBar = strip(100, ...names.map((_, k) => make(`svg:rect.nv-c${k % 8}`, { height: 14 })));
+    parts.odds = make("span.muted.small", { dir: "auto" });
+    parts.live = make("span.hidden", { role: "status" });
+    document.getElementById("answer").replaceChildren(parts.answer, parts.answerBar, parts.odds, parts.live);
   };
 
   const toolbar = () => {
-    parts.place = make("span", { class: "place" });
-    parts.previous = button("row.previous", () => openBase(at - 1, {}));
-    parts.next = button("row.next", () => openBase(at + 1, {}));
-    parts.reset = button("row.reset", () => openBase(at, {}));
-    parts.truth = make("span", { class: "truth", dir: "auto" });
-    parts.copied = make("span", { class: "copied", role: "status" });
-    const copyButtons = ["link", "json", "python"].map((kind) => button(`row.copy.${kind}`, () => copy(kind), "quiet"));
-    return make("div", { class: "toolbar" },
-      make("div", {}, parts.previous, parts.next, parts.place, parts.truth),
-      make("div", {}, parts.reset, ...copyButtons, parts.copied));
+    parts.previous = button("row.previous", () => openRow(at - 1));
+    parts.next = button("row.next", () => openRow(at + 1));
+    parts.place = make("span");
+    parts.truth = make("span.truth", { dir: "auto" });
+    parts.reset = button("row.reset", () => openRow(at));
+    parts.copied = make("span", { role: "status" });
+    return make("div.toolbar",
+      make("div", data.rows ? [parts.previous, parts.next, parts.place, parts.truth] : []),
+      make("div", parts.reset, Object.keys(copies).map((kind) => button(`row.copy.${kind}`, () => copy(kind))), parts.copied));
   };
 
-  const answerCards = () => {
-    parts.classes = make("ul", { class: "classes" });
-    parts.moreClasses = make("details", {}, make("summary"), make("ul", { class: "classes" }));
-    const choose = (which) => (k) => {
-      chosen = { of, against, [which]: k };
-      if (chosen.of === chosen.against) chosen[which === "of" ? "against" : "of"] = which === "of" ? of : against;
-      compareDefault();
+  const cards = () => {
+    parts.classes = make("ul.classes");
+    parts.moreClasses = make("details", make("summary", say("row.more_classes", { n: names.length - SHOWN_CLASSES + 1 })), make("ul.classes"));
+    const classes = names.map((name, k) => [k, name]);
+    const choose = () => {
+      const pair = [Number(parts.of.value), Number(parts.against.value)];
+      // Whoever chooses the class on the other side changes sides.
+      compare(pair[0] === pair[1] ? [against, of] : pair);
       changed();
     };
-    parts.of = classSelect("row.choose.of", choose("of"));
-    parts.against = classSelect("row.choose.against", choose("against"));
-    parts.follow = make("button", { type: "button", class: "quiet", click: () => {
-      chosen = {};
-      compareDefault();
+    parts.of = select("row.choose.of", classes, choose);
+    parts.against = select("row.choose.against", classes, choose);
+    parts.follow = make("button", { type: "button", click: () => {
+      compare(null);
       changed();
     } });
-    parts.sums = make("div", { class: "sums" });
+    parts.sums = make("div.sums");
     parts.sentence = make("p", { dir: "auto" });
-    parts.notes = make("p", { class: "muted small" });
-    const why = make("h3", {}, `${say("row.why")} `, parts.of, ` ${say("row.rather")} `, parts.against, say("row.question"));
-    return make("div", { class: "cards" },
-      make("div", { class: "card" }, make("h3", {}, say("row.probabilities", { target: data.flat.target })), parts.classes, parts.moreClasses),
-      make("div", { class: "card" }, why, parts.sums, parts.sentence, parts.notes, parts.follow));
+    return make("div.cards",
+      make("div.card", make("h3", { dir: "auto" }, say("row.probabilities", { target: data.flat.target })), parts.classes, parts.moreClasses),
+      make("div.card", make("h3", say("row.why"), " ", parts.of, ` ${say("row.rather")} `, parts.against, say("row.question")),
+        parts.sums, parts.sentence, parts.follow));
   };
 
-  const tableHead = () => {
-    const option = (key) => make("option", { value: key }, say(`row.scale.${key}`));
-    parts.scale = make("select", { "aria-label": say("row.scale") }, option("odds"), option("probability"));
-    parts.scale.addEventListener("change", () => {
+  const head = () => {
+    parts.scale = select("row.scale", ["odds", "probability"].map((key) => [key, say(`row.scale.${key}`)]), () => {
       state.set("scale", parts.scale.value);
       draw();
     });
-    parts.axisScale = make("span", { class: "muted" });
-    parts.sides = make("div", { class: "sides muted", dir: "auto" });
-    return make("div", { class: "head" },
-      make("div", { class: "name" }, say("row.head.column")), make("div", { class: "cell" }, say("row.head.cell")),
-      make("div", { class: "axis" }, make("span", {}, say("row.head.axis"), " ", parts.scale), parts.axisScale),
-      make("div", { class: "sum" }, make("span", {}, say("row.head.contribution")), parts.sides));
+    parts.axisScale = make("div");
+    parts.sides = make("div.sides", { dir: "auto" });
+    return make("div.head", make("div.name", say("row.head.column")), make("div.cell", say("row.head.cell")),
+      make("div.axis", say("row.head.axis"), " ", parts.scale, parts.axisScale),
+      make("div.sum", say("row.head.contribution"), parts.sides));
   };
 
-  const fixedLine = (key, value, bar, counts) => make("div", { class: "column fixed" },
-    make("div", { class: "name" }, say(key)), make("div", { class: "sum" }, value, bar.element), counts);
+  const fixedLine = (kind, title, bar, note) => make(`${kind}.column.fixed`,
+    make("div.name", title), make("div.sum", bar.elements), note);
 
   const pairsPart = () => {
-    parts.pairsTitle = make("span");
-    parts.pairsValue = make("span", { class: "value" });
-    parts.pairsBar = signedBar();
-    parts.pairsList = make("ul", { class: "pairs" });
-    const summary = make("summary", { class: "column fixed" },
-      make("div", { class: "name" }, parts.pairsTitle), make("div", { class: "sum" }, parts.pairsValue, parts.pairsBar.element),
-      make("div", { class: "counts muted" }, say("row.together.hint")));
-    parts.pairs = make("details", { class: "together", toggle: () => draw() }, summary, parts.pairsList);
+    parts.pairsBar = valueBar();
+    parts.pairsList = make("ul.pairs");
+    const title = say("row.together", { n: numbers.count(model.pairs.length) });
+    const note = make("div.counts.muted", say("row.together.hint"));
+    parts.pairs = make("details.together", { toggle: draw }, fixedLine("summary", title, parts.pairsBar, note), parts.pairsList);
     return parts.pairs;
   };
 
+  // Of very many columns, those whose name holds a text.
   const columnSearch = () => {
-    if (views.length <= SHOWN_COLUMNS) return [];
-    const field = make("input", { type: "search", placeholder: say("row.search"), "aria-label": say("row.search") });
     const narrow = () => {
       const wanted = field.value.toLowerCase();
       let left = SHOWN_COLUMNS;
       for (const view of views) view.element.hidden = !(view.name.toLowerCase().includes(wanted) && (left -= 1) >= 0);
     };
-    field.addEventListener("input", () => {
+    const field = make("input", { type: "search", placeholder: say("row.search"), "aria-label": say("row.search"), input: () => {
       narrow();
       draw();
-    });
+    } });
     narrow();
-    return [make("p", { class: "muted" }, say("row.many", { n: numbers.count(views.length), shown: SHOWN_COLUMNS }), " ", field)];
+    return make("p.muted", say("row.many", { n: numbers.count(views.length), shown: SHOWN_COLUMNS }), " ", field);
   };
 
-  const start = (element, given, scorer) => {
-    [root, data, model] = [element, given, scorer];
-    names = model.classes.map((label) => Naively.shownLabel(label));
+  const start = (root, given, scorer) => {
+    [data, model] = [given, scorer];
+    names = model.classes.map(shownLabel);
     for (const column of model.columns.filter(({ kind }) => kind === "label")) {
-      column.labels = column.values.map(Naively.shownLabel);
-      column.raw = new Map(column.values.map((value) => [Naively.shownLabel(value), value]));
+      column.raw = new Map(column.values.map((value) => [shownLabel(value), value]));
+      column.labels = [...column.raw.keys()];
     }
     buildHeader();
-    const top = [make("p", { class: "intro" }, say("row.intro")), toolbar(), answerCards()];
-    const head = tableHead();
+    const top = [make("p", say("row.intro")), toolbar(), cards()];
+    parts.prior = valueBar();
+    parts.counts = make("div.counts.muted", { dir: "auto" });
     views = model.columns.map(columnView);
-    parts.priorValue = make("span", { class: "value" });
-    parts.priorBar = signedBar();
-    parts.priorCounts = make("div", { class: "counts muted", dir: "auto" });
-    const lines = [fixedLine("row.prior", parts.priorValue, parts.priorBar, parts.priorCounts), ...views.map((view) => view.element)];
+    const lines = [head(), fixedLine("div", say("row.prior"), parts.prior, parts.counts), ...views.map((view) => view.element)];
     if (model.pairs.length) lines.push(pairsPart());
-    root.replaceChildren(...top, ...columnSearch(), make("div", { class: "columns" }, head, ...lines),
-      make("p", { class: "muted" }, say("row.exact")));
+    if (views.length > SHOWN_COLUMNS) top.push(columnSearch());
+    root.replaceChildren(...top, make("div.columns", lines), make("p.muted", say("row.exact")));
     restore();
   };
 
   Naively.openRow = (place) => {
-    chosen = {};
-    openBase(place, {});
+    chosen = null;
+    openRow(place);
     Naively.open("row");
     scrollTo(0, 0);
   };
-  // For tests and for those who look behind the page: the row, its result and the classes that are compared.
+  // For tests, and for those who look behind the page.
   Naively.currentRow = () => ({ row: { ...row }, result, of, against });
   Naively.section("row", { start, restore });
 })();
