@@ -121,7 +121,8 @@ def _values(table: Table, classes: Axis, column: Column) -> JsonObject:
 
 def _level(label: Label, column: Column) -> int:
     """Return where a label stands among the levels of its column."""
-    levels = list(column.levels or ())
+    declared = column.family.levels if isinstance(column.family, Ordinal) else None
+    levels = list(declared or column.levels or ())
     return levels.index(label) if label in levels else len(levels)
 
 
