@@ -34,9 +34,6 @@ from .held_out_quality import held_out_quality
 from .reports import information_of_columns
 from .scored_rows import RowSource, ScoredRows, cells_of_rows, scored_rows
 
-# A flat model of more bytes is written in single precision, whose error in a probability is below one in a million.
-MOST_DOUBLE_BYTES = 40_000
-
 
 @dataclass(frozen=True, repr=False)
 class Report:
@@ -152,7 +149,8 @@ def page_data_of(
     quality = held_out_quality(fitted) if scored is None or scored.scores is None else _quality(fitted, scored)
     facts, target = column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted)), fitted.schema.target
     return PageData(
-        flat=_flat_json(fitted, options.words),
+        # In single precision a probability is off by less than one in a million.
+        flat=flattened(fitted, options.words).to_json(single=True),
         columns=facts,
         class_rows=[float(n) for n in fitted.all_counts.rows],
         title=options.title or (f"Model of {target}" if target else "Model"),
@@ -165,12 +163,6 @@ def page_data_of(
         compare=None if other is None else _comparison(fitted, *other),
         server=server,
     )
-
-
-def _flat_json(fitted: FittedClassifier, words: int | None) -> JsonObject:
-    """Return the flat model, smaller where it is large."""
-    flat = flattened(fitted, words)
-    return flat.to_json(single=len(flat.json()) > MOST_DOUBLE_BYTES)
 
 
 def _quality(fitted: FittedClassifier, scored: ScoredRows) -> QualityCounts:

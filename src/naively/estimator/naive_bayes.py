@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -21,7 +21,7 @@ from ..model.em import Expected
 from ..model.recipe import RECIPE, Recipe
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
-from . import answers, evaluation, incremental, reports, uncertainty
+from . import answers, evaluation, incremental, notebook_view, reports, uncertainty
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
 from .flattened import flattened
@@ -1098,6 +1098,25 @@ class NaiveBayes(DeferredEstimator):
         return type(self).from_fitted(times_weight(self._to_add(), weight))
 
     __rmul__ = __mul__
+
+    # -- in a notebook --------------------------------------------------------------------------------------------
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """Shows what was learned or, before `fit`, scikit-learn's box of settings; missing if texts are to be shown."""
+        if self._fitted is None or not notebook_view.shows_html():
+            found: Callable[[], str] = super()._repr_html_
+            return found
+        return self._html_of_fitted
+
+    def _html_of_fitted(self) -> str:
+        return notebook_view.classifier_html(self.fitted_, type(self).__name__)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        if self._fitted is None or not notebook_view.shows_html():
+            bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+            return bundle
+        return {"text/plain": repr(self), "text/html": self._html_of_fitted()}
 
     def __copy__(self) -> Self:
         other = type(self).__new__(type(self))

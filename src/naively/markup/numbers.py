@@ -55,14 +55,14 @@ def signed(value: float, digits: int = 2) -> str:
 def number_text(value: float, digits: int = 4) -> str:
     """Return a number with that many significant digits and a true minus.
 
-    >>> [number_text(x) for x in (-1234.56, 0.000123456, 44.0)]
-    ['−1235', '0.0001235', '44']
+    >>> [number_text(x) for x in (-1234.56, 0.000123456, 44.0, -0.0)]
+    ['−1235', '0.0001235', '44', '0']
     """
     if isnan(value):
         return ""
     if not isfinite(value):
         return "∞" if value > 0 else f"{MINUS}∞"
-    text = f"{value:.{digits}g}"
+    text = f"{value + 0.0:.{digits}g}"  # no minus before zero
     if "e+" in text and abs(value) < 1e9:
         text = f"{float(text):.0f}"
     return with_true_minus(text)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import isfinite
 
 from .palette import COLORS
-from .tags import Html, joined, tag
+from .tags import Html, tag
 
 # Units of the small pictures in cells, which the style sheet stretches to the width of their cell.
 CELL_WIDTH, CELL_HEIGHT = 200.0, 14.0
@@ -94,23 +94,23 @@ def grouped_bars(shares: Sequence[Sequence[float]], title: str = "", height: flo
     Parameters
     ----------
     shares : sequence of sequence of float
-        The proportions [class][value].
+        The proportions [class][value]; an empty line for a class that is not drawn.
     title : str
         What a screen reader says.
     height : float
         The height of the highest bar.
     """
-    classes, values = len(shares), len(shares[0]) if shares else 0
-    top = max((share for line in shares for share in line), default=0.0) or 1.0
-    step = CELL_WIDTH / max(values, 1)
-    width = step * 0.84 / max(classes, 1)
+    lines = [(k, line) for k, line in enumerate(shares) if line]
+    top = max((share for _, line in lines for share in line), default=0.0) or 1.0
+    step = CELL_WIDTH / max((len(line) for _, line in lines), default=1)
+    width = step * 0.84 / max(len(lines), 1)
     parts = []
-    for k, line in enumerate(shares):
+    for place, (k, line) in enumerate(lines):
         drawn = []
         for at, share in enumerate(line):
             tall = _visible(height * share / top)
             if tall > 0:
-                drawn.append(_box(at * step + 0.08 * step + k * width, height - tall, width, tall))
+                drawn.append(_box(at * step + 0.08 * step + place * width, height - tall, width, tall))
         parts.append(tag("path", css=fill_class(k), d="".join(drawn)))
     return cell_picture(*parts, _floor(height), height=height, title=title)
 
@@ -125,7 +125,7 @@ def step_histogram(
     edges : sequence of float
         The borders of the bins, increasing and finite; one more than there are bins.
     shares : sequence of sequence of float
-        The proportions [class][bin].
+        The proportions [class][bin]; an empty line for a class that is not drawn.
     title : str
         What a screen reader says.
     height : float
@@ -133,12 +133,14 @@ def step_histogram(
     """
     span = (edges[-1] - edges[0]) or 1.0
     at = [CELL_WIDTH * (edge - edges[0]) / span for edge in edges]
-    # A bin without width, as of a column with one value, is drawn as one of least width.
-    widths = [max(right - left, CELL_WIDTH / 200) for left, right in pairwise(at)]
-    dense = [[share / width for share, width in zip(line, widths, strict=True)] for line in shares]
-    top = _capped_top([value for line in dense for value in line])
+    # The density of a bin of next to no width, as of a single value, would flatten all others.
+    widths = [max(right - left, CELL_WIDTH / 60) for left, right in pairwise(at)]
+    dense = [[share / width for share, width in zip(line, widths, strict=True)] if line else [] for line in shares]
+    top = max((value for line in dense for value in line), default=0.0) or 1.0
     parts = []
     for k, line in enumerate(dense):
+        if not line:
+            continue
         points = [f"M{_n(at[0])} {_n(height)}"]
         for left, right, value in zip(at, at[1:], line, strict=False):
             tall = height - (height - 1) * min(value / top, 1.0)
@@ -148,10 +150,12 @@ def step_histogram(
 
 
 def curves(heights: Sequence[Sequence[float]], title: str = "", height: float = 36.0) -> Html:
-    """Return a curve for each class through values [class][place] at places of equal distance."""
+    """Return a curve for each class through values [class][place] at equal distances; none for an empty line."""
     top = max((value for line in heights for value in line if isfinite(value)), default=0.0) or 1.0
     parts = []
     for k, line in enumerate(heights):
+        if not line:
+            continue
         step = CELL_WIDTH / max(len(line) - 1, 1)
         points = [f"{_n(at * step)} {_n(height - (height - 1) * value / top)}" for at, value in enumerate(line)]
         parts.append(_outline(k, f"M0 {_n(height)}L{'L'.join(points)}L{_n(CELL_WIDTH)} {_n(height)}"))
@@ -165,13 +169,7 @@ def swatch(k: int) -> Html:
 
 
 def _outline(k: int, path: str) -> Html:
-    return joined(tag("path", css=f"{fill_class(k)} nv-wash", d=path), tag("path", css=stroke_class(k), d=path))
-
-
-def _capped_top(values: Sequence[float]) -> float:
-    """Return the height that fills the picture: one narrow bin of a single value may not flatten all others."""
-    filled = sorted(value for value in values if value > 0)
-    return min(filled[-1], 4 * filled[len(filled) // 2]) if filled else 1.0
+    return tag("path", css=f"{stroke_class(k)} nv-wash{k % COLORS}", d=path)
 
 
 def _box(x: float, y: float, width: float, height: float) -> str:

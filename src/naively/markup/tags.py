@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 # Elements that have no content: those of HTML have no end, those of SVG end themselves.
@@ -77,12 +77,18 @@ def details(summary: Child, *children: Child, opened: bool = False) -> Html:
     return tag("details", tag("summary", summary), *children, open=opened)
 
 
-def table(head: Iterable[Child], rows: Iterable[Html], caption: Child = "", css: str = "") -> Html:
-    """Return a table of rows that are HTML, below a line of headings, whose first is of the column of names."""
-    heads = [tag("th", one, scope="col") for one in head]
-    caption_part = tag("caption", caption) if caption else Html("")
-    head_part = tag("thead", tag("tr", heads)) if heads else Html("")
-    return tag("table", caption_part, head_part, tag("tbody", list(rows)), css=css)
+def table(
+    head: Sequence[Child], rows: Iterable[Html], css: str = "", numbers: Collection[int] = (), caption: Child = ""
+) -> Html:
+    """Return a table of rows that are HTML, below a line of headings; those above numbers are aligned as these are."""
+    heads = [tag("th", one, scope="col", css="nv-n" if at in numbers else "") for at, one in enumerate(head)]
+    body = (tag("thead", tag("tr", heads)), tag("tbody", list(rows)))
+    return tag("table", tag("caption", caption) if caption else "", *body, css=css)
+
+
+def scrolled(what: Html, name: str) -> Html:
+    """Return something that may be wider than the page in a box of its own that scrolls, by keys as well."""
+    return tag("div", what, css="nv-scroll", tabindex=0, role="region", aria_label=name)
 
 
 def _attributes(given: dict[str, Attribute]) -> str:

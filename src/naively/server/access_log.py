@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import deque
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-# Seconds that lines wait for others to be written with them.
-WAIT = 0.25
 LONGEST_PATH = 200
 
 
@@ -27,7 +27,7 @@ class AccessLog:
 
     def __init__(self, path: Path | None = None, quiet: bool = False) -> None:
         self._sink: IO[str] = sys.stderr if path is None else path.open("a", encoding="utf-8")
-        self._lines: list[str] = []
+        self._lines: deque[str] = deque()  # threads may add to it
         self.quiet, self._second, self._text = quiet, -1, ""
 
     def request(self, method: str, path: str, status: int, seconds: float, rows: int | None) -> None:
@@ -46,10 +46,13 @@ class AccessLog:
 
     def flush(self) -> None:
         """Write what waits."""
-        lines, self._lines = self._lines, []
+        lines = []
+        while self._lines:
+            lines.append(self._lines.popleft())
         if lines:
-            self._sink.write("".join(lines))
-            self._sink.flush()
+            with suppress(OSError, ValueError):  # a full disk, or nobody who reads stderr, ends no server
+                self._sink.write("".join(lines))
+                self._sink.flush()
 
     def close(self) -> None:
         """Write what waits, and close the file."""

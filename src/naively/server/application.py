@@ -6,7 +6,6 @@ rest.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 import traceback
@@ -81,7 +80,6 @@ class Application:
         self.buffer, self.uploads = BodyBuffer(limits), Uploads(limits)
         self.threads = CapacityLimiter(4)
         self.look_at = dict.fromkeys(models, time.monotonic() + LOOK_EVERY)
-        self.loading: dict[str, asyncio.Lock] = {}
         self.router = Router(self._routes(), redirect_slashes=False)
         self.direct: dict[tuple[str, str], Direct] = {
             ("POST", f"{API}/predict"): self._predict_row,
@@ -94,6 +92,7 @@ class Application:
         verbs = {"model": "GET", "openapi.json": "GET", "explain": "POST", "file": "POST", "predict": "POST"}
         handlers = [self.model, self.openapi, self.explain, self.file, self.predict]
         routes = [Route("/", self.page), Route("/m/{name}", self.page), Route("/m/{name}/", self.page)]
+        routes += [Route(path, self.health) for path in ("/healthz", f"{API}/healthz")]
         routes += [Route(f"{API}/models", self.list_models)]
         routes += [Route(f"{API}/session", self.session, methods=["POST"])]
         for (verb, method), handler in zip(verbs.items(), handlers, strict=True):
@@ -125,11 +124,8 @@ class Application:
         except Problem as problem:
             if status:  # the answer has begun: it ends here, and is not whole
                 self.log.event("broken off", path=scope["path"], reason=problem.detail)
-                status = problem.status
             else:
                 await problem_reply(problem)(scope, receive, noted)
-        except TimeoutError as error:
-            self.log.event("broken off", path=scope["path"], reason=str(error))
         except Exception as error:
             self.log.event("error", path=scope["path"], reason=repr(error), traceback=traceback.format_exc())
             if not status:
@@ -157,6 +153,10 @@ class Application:
 
     async def _health(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
         await send_json(send, HEALTHY)
+
+    async def health(self, request: Request) -> Response:
+        """Tell that the server is there, to who asks by HEAD."""
+        return reply(HEALTHY)
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

@@ -21,8 +21,8 @@ class Limits:
         Rows and cells of one JSON request.
     file : int
         Bytes of one uploaded file.
-    file_rows, file_cells : int
-        Lines of an uploaded file, and these times the number of its columns.
+    file_rows, file_columns, file_cells : int
+        Lines and columns of an uploaded file, and how many cells these are.
     uploads : int
         Files that are received or answered at once.
     header_seconds, body_seconds : float
@@ -45,6 +45,7 @@ class Limits:
     cells: int = 1_000_000
     file: int = 1024 * MEBIBYTE
     file_rows: int = 10_000_000
+    file_columns: int = 20_000
     file_cells: int = 500_000_000
     uploads: int = 2
     header_seconds: float = 10.0

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-import time
 from collections.abc import Generator, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CancelScope, CapacityLimiter, to_thread
 from starlette.datastructures import QueryParams
 from starlette.types import Receive, Send
 
@@ -62,6 +61,8 @@ class UploadCheck:
         line, end, _ = self.first.partition(b"\n")
         if end or len(self.first) > WRITTEN:
             self.columns, self.first = 1 + max(line.count(sign) for sign in DELIMITERS), b""
+        if self.columns > self.limits.file_columns:
+            raise Problem(413, f"The file has more than {self.limits.file_columns:,} columns.")
 
 
 def answer_columns(query: QueryParams, snapshot: Snapshot) -> AnswerColumns:
@@ -111,7 +112,10 @@ class Uploads:
             with tempfile.TemporaryDirectory(prefix="naively-upload-", ignore_cleanup_errors=True) as folder:
                 path = Path(folder) / "upload.csv"
                 await self._receive(path, receive, headers)
-                return await self._answer(snapshot, path, wanted, receive, send)
+                async with asyncio.timeout(self.limits.file_seconds):
+                    return await self._answer(snapshot, path, wanted, receive, send)
+        except TimeoutError:
+            raise Problem(408, f"The answer took more than {self.limits.file_seconds:g} seconds.") from None
         finally:
             self.running -= 1
 
@@ -132,23 +136,17 @@ class Uploads:
 
     async def _answer(self, snapshot: Snapshot, path: Path, wanted: AnswerColumns, receive: Receive, send: Send) -> int:
         """Send the answers, from the first block on; an error in the first is a problem, later it ends the stream."""
-        parts = self._parts(snapshot, path, wanted)
+        parts, rows = self._parts(snapshot, path, wanted), 0
         gone = asyncio.ensure_future(receive())  # comes when the client closes the connection
-        rows, end = 0, time.monotonic() + self.limits.file_seconds
         try:
             waiting = [await self._next(parts), await self._next(parts)]  # the line of names, and the first rows
             await send({"type": "http.response.start", "status": 200, "headers": CSV_HEADERS})
-            while waiting:
-                part = waiting.pop(0)
-                if part is None:
-                    break
+            while (part := waiting.pop(0)) is not None:
                 for at in range(0, len(part[0]), SENT):
                     await send({"type": "http.response.body", "body": part[0][at : at + SENT], "more_body": True})
                     if gone.done():
                         raise ClientGone
                 rows += part[1]
-                if time.monotonic() > end:
-                    raise TimeoutError(f"a file took more than {self.limits.file_seconds:g} seconds")
                 waiting = waiting or [await self._next(parts)]
             await send({"type": "http.response.body", "body": b""})
             return rows
@@ -156,9 +154,8 @@ class Uploads:
             raise problem_of_error(error, shown={str(path): SHOWN}) from None
         finally:
             gone.cancel()
-            with suppress(asyncio.CancelledError):
-                await gone
-            await to_thread.run_sync(parts.close, limiter=self.threads)
+            with CancelScope(shield=True):
+                await to_thread.run_sync(parts.close, limiter=self.threads)
 
     async def _next(self, parts: Iterator[CsvPart]) -> CsvPart | None:
         """Return the next part; threads of their own make it."""
