@@ -289,8 +289,8 @@ def test_all_kinds_of_columns_have_a_distribution():
     assert facts["skewed"]["distribution"]["even"]
     assert facts["skewed"]["distribution"]["low"] == 0
     words = facts["text"]["distribution"]
-    assert set(words["words"]) == {"apple", "pie", "pear", "tart"}
-    assert np.sum(words["counts"]) == 600
+    assert {"apple", "pie", "pear", "tart"} <= set(words["words"])
+    assert np.sum(words["counts"], axis=1)[1] == 3 * (y == "yes").sum()
     json.dumps(list(facts.values()), allow_nan=False)
     html = model_section(page_data(nv.NaiveBayes(families=families).fit(table, y)), ENGLISH)
     assert html.count("<article") == 6
