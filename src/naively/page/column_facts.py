@@ -20,6 +20,8 @@ from ..stats.mutual_information import Information
 
 # A histogram has about so many bins, and a column of labels so many values of their own.
 HISTOGRAM_BINS, SHOWN_VALUES = 28, 8
+# A sentence is no longer than this.
+MOST_LETTERS = 400
 # Words that are shown of each class.
 SHOWN_WORDS = 4
 # Where four fifths of the rows lie within this part of the axis, bins are drawn with equal widths.
@@ -48,7 +50,7 @@ def column_facts(model: FittedModel, counts: Counts, told: Mapping[str, Informat
     facts = []
     for name in strongest_first(told):
         part = model.parts[name]
-        sentence = part.describe().removeprefix(f"{name}: ")
+        sentence = part.describe().removeprefix(f"{name}: ")[:MOST_LETTERS]
         if name in fine:
             shown: JsonObject | None = _bins_of_grid(layouts[name], fine[name])
         else:
@@ -59,7 +61,7 @@ def column_facts(model: FittedModel, counts: Counts, told: Mapping[str, Informat
                 "kind": part.column.kind,
                 "bits": _figure(told[name].bits),
                 "error": _figure(told[name].error),
-                "sentence": sentence[:400],
+                "sentence": sentence[:1].upper() + sentence[1:],
                 "distribution": shown,
             }
         )

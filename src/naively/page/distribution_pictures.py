@@ -1,4 +1,4 @@
-"""The distribution of a column within each class, as a static picture; `model.js` draws the same ones."""
+"""The distribution of a column within each class, as a static picture."""
 
 from __future__ import annotations
 
@@ -20,21 +20,24 @@ CURVE_POINTS = 60
 FEW_CLASSES = 4
 
 
-def distribution_picture(distribution: JsonObject, classes: Sequence[str], title: str) -> Html:
-    """Return the picture of a distribution of `column_facts`."""
+def distribution_picture(distribution: JsonObject, classes: Sequence[str], title: str, others: str = "…") -> Html:
+    """Return the picture of a distribution of `column_facts`; `others` stands for values without a bar."""
     kind = distribution["kind"]
     if kind == "bins":
         return histogram_picture(distribution, title)
     if kind == "normal":
         return density_picture(distribution, title)
-    return value_bars(distribution, classes, title)
+    return value_bars(distribution, classes, title, others)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
 def histogram_picture(bins: JsonObject, title: str) -> Html:
-    """Return a stepped line for each class: its proportion of rows in each bin, divided by the bin's width."""
+    """Return a stepped line for each class: its proportion of rows in each bin, divided by the bin's width.
+
+    Where bins have equal widths on the picture, heights are the square roots of proportions.
+    """
     counts: list[list[float]] = bins["counts"]
     size = len(counts[0])
     edges = [float(edge) for edge in range(size + 1)]
@@ -43,9 +46,11 @@ def histogram_picture(bins: JsonObject, title: str) -> Html:
     span = edges[-1] - edges[0] or 1.0
     at = [WIDTH * (edge - edges[0]) / span for edge in edges]
     widths = [max(right - left, 0.5) for left, right in pairwise(at)]
-    dense = [
-        [n / (sum(line) or 1.0) / width for n, width in zip(line, widths, strict=True)] for line in counts
-    ]  # within each class
+    shares = [[n / (sum(line) or 1.0) for n in line] for line in counts]  # within each class
+    if bins["even"]:
+        dense = [[sqrt(share) for share in line] for line in shares]
+    else:
+        dense = [[share / width for share, width in zip(line, widths, strict=True)] for line in shares]
     top = max((value for line in dense for value in line), default=0.0) or 1.0
     parts = []
     for k, line in enumerate(dense):
@@ -113,9 +118,9 @@ def _axis(ticks: Sequence[tuple[float, float]]) -> list[Html]:
 # -- labels and words --------------------------------------------------------------------------------------------------
 
 
-def value_bars(distribution: JsonObject, classes: Sequence[str], title: str) -> Html:
+def value_bars(distribution: JsonObject, classes: Sequence[str], title: str, others: str = "…") -> Html:
     """Return a bar for each value and class: how frequent the value is in rows of the class, with its count."""
-    values, counts, totals = shown_values(distribution)
+    values, counts, totals = shown_values(distribution, others)
     few = len(classes) <= FEW_CLASSES
     thick, gap = (10.0, 5.0) if few else (max(2.0, 36.0 / len(classes)), 6.0)
     shares = [[n / (totals[k] or 1.0) for n in line] for k, line in enumerate(counts)]
@@ -139,14 +144,14 @@ def value_bars(distribution: JsonObject, classes: Sequence[str], title: str) -> 
     return picture(WIDTH, max(len(values) * height - gap, 1.0), *parts, title=title)
 
 
-def shown_values(distribution: JsonObject) -> tuple[list[str], list[list[float]], list[float]]:
+def shown_values(distribution: JsonObject, others: str) -> tuple[list[str], list[list[float]], list[float]]:
     """Return the values with their counts [class][value], those of all others as one value, and the totals."""
     counts: list[list[float]] = [list(line) for line in distribution["counts"]]
     if distribution["kind"] == "words":
         return list(distribution["words"]), counts, list(distribution.get("totals", [sum(line) for line in counts]))
     values = list(distribution["values"])
     if distribution["others"]:
-        values.append(f"+ {distribution['others']}")
+        values.append(others)
         for line, n in zip(counts, distribution["other_counts"], strict=True):
             line.append(n)
     return values, counts, [sum(line) for line in counts]
