@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from scipy.special import logsumexp
@@ -11,9 +11,10 @@ from scipy.special import logsumexp
 from ..counting.notes import about_target
 from ..data.column import NOUNS, family_text
 from ..data.schema import Schema
+from ..errors import InvalidInput
 from ..explain.column_distributions import column_distribution
 from ..explain.column_pictures import distribution_picture
-from ..explain.model_html import MOST_COLUMNS, ColumnView, ModelView, model_html
+from ..explain.model_html import MOST_COLUMNS, ColumnView, ModelView, model_html, unusable_html
 from ..explain.report import strongest_first
 from ..explain.text_evidence import strongest_word_names
 from ..markup.palette import COLORS
@@ -28,7 +29,15 @@ from .state import FittedState
 WORD_CLASSES, SHOWN_WORDS = 8, 12
 
 
-def classifier_html(fitted: FittedClassifier, title: str) -> Html:
+def classifier_html(current: Callable[[], FittedClassifier], title: str) -> Html:
+    """Return a fitted classifier as HTML; where its settings cannot be used, what to do about them."""
+    try:
+        return fitted_html(current(), title)
+    except InvalidInput as error:
+        return unusable_html(title, str(error))
+
+
+def fitted_html(fitted: FittedClassifier, title: str) -> Html:
     """Return a fitted classifier as HTML."""
     model, counts = fitted.model, fitted.all_counts
     prior = model.textbook.log_prior
