@@ -15,6 +15,8 @@ from .fit import fit_command
 from .forget import forget_command
 from .merge import merge_command
 from .predict import predict_command
+from .report import report_command
+from .serve import serve_command
 from .show import show_command
 
 EXAMPLES = """\b
@@ -26,10 +28,16 @@ Score a model on a test set, and explain a prediction:
   naively evaluate income.parquet test.csv
   naively explain income.parquet new.csv --row 3
 \b
+Write a model as one HTML file, to look at it offline in a browser:
+  naively report income.parquet test.csv -o report.html
+\b
 Show, merge and update models, which are tables of counts:
   naively show income.parquet
   naively merge monday.parquet tuesday.parquet -o week.parquet
   naively forget week.parquet leavers.csv -o week2.parquet
+\b
+Serve a page and a JSON API:
+  naively serve income.parquet
 """
 
 
@@ -46,9 +54,11 @@ for command in (
     predict_command,
     evaluate_command,
     explain_command,
+    report_command,
     show_command,
     merge_command,
     forget_command,
+    serve_command,
 ):
     main.add_command(command)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import TypeVar
 
 # Blocks that are read ahead of the counting.
@@ -13,7 +13,7 @@ AHEAD = 2
 Item = TypeVar("Item")
 
 
-def ahead(items: Iterable[Item], depth: int = AHEAD) -> Iterator[Item]:
+def ahead(items: Iterable[Item], depth: int = AHEAD) -> Generator[Item, None, None]:
     """Return the same items; a thread of its own makes the next ones meanwhile."""
     waiting: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(depth)  # an item, an error, or the end
     stopped = threading.Event()

@@ -124,15 +124,20 @@ def packed(file: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
 
 def write_csv(batches: Iterable[pa.RecordBatch], sink: IO[bytes], delimiter: str = ",") -> int:
     """Write rows of text with a line of names; a missing cell is empty, and only what needs it is quoted."""
-    rows, started = 0, False
-    for batch in batches:
-        if not started:
-            sink.write(header(batch.schema.names, delimiter))
-            started = True
-        if batch.num_rows:
-            sink.write(output_lines([spelled(column, delimiter) for column in batch.columns], delimiter))
-        rows += batch.num_rows
+    rows = 0
+    for part, count in csv_parts(batches, delimiter):
+        sink.write(part)
+        rows += count
     return rows
+
+
+def csv_parts(batches: Iterable[pa.RecordBatch], delimiter: str = ",") -> Iterator[tuple[bytes, int]]:
+    """Yield a file of delimited text in parts, each with its number of rows; the line of names comes first."""
+    for at, batch in enumerate(batches):
+        if not at:
+            yield header(batch.schema.names, delimiter), 0
+        if batch.num_rows:
+            yield output_lines([spelled(column, delimiter) for column in batch.columns], delimiter), batch.num_rows
 
 
 def spelled(column: pa.Array, delimiter: str) -> pa.Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -103,13 +103,20 @@ def write_answers(
 
     Threads of their own read the next rows and answer them, while these are written.
     """
+    return write_table(answered_blocks(fitted, file, wanted, progress), out, form)
+
+
+def answered_blocks(
+    fitted: FittedClassifier, file: File, wanted: AnswerColumns | None = None, progress: Progress | None = None
+) -> Generator[pa.Table, None, None]:
+    """Yield the rows of files with their answers, some at a time; the next are read and answered meanwhile."""
 
     def answers() -> Iterator[pa.Table]:
         for block in _blocks_with_progress(file_as_fitted(fitted, file), progress):
             with in_file(file, block.file, block.begin):
                 yield from answered_batches(fitted, [block.table], wanted)
 
-    return write_table(ahead(answers()), out, form)
+    return ahead(answers())
 
 
 def answered_batches(
@@ -150,7 +157,7 @@ def _columns_of(fitted: FittedClassifier, batch: Batch, wanted: AnswerColumns) -
         return {name: values.slice(0, 0) for name, values in _columns_of(fitted, batch, wanted).items()}
     rows = _known_columns(fitted, batch)
     probabilities = probabilities_of(fitted, rows)
-    columns = _decisions(fitted, probabilities, wanted.cost)
+    columns = decision_columns(fitted, probabilities, wanted.cost)
     if wanted.certainty.interval is not None:
         low, high = probability_interval(fitted, rows, wanted.certainty.level)
         columns |= _ends_of_answers(fitted, columns["answer"], low, high)
@@ -193,7 +200,7 @@ def _are_numbered(names: tuple[str, ...]) -> bool:
     return names == tuple(f"x{at}" for at in range(len(names)))
 
 
-def _decisions(fitted: FittedClassifier, probabilities: Floats, costly: bool) -> Columns:
+def decision_columns(fitted: FittedClassifier, probabilities: Floats, costly: bool) -> Columns:
     """Return the answer to each row, how probable it is, and what it is expected to cost."""
     parameters, classes = fitted.parameters, fitted.classes
     if isinstance(parameters.cost, str):
@@ -224,7 +231,7 @@ def evidence_of_decisions(
     An answer that is no class, or none at all, leaves the evidence about the most probable class as it is.
     """
     parameters = fitted.parameters
-    answers = _decisions(fitted, evidence.probabilities, False)["answer"].to_pylist()
+    answers = decision_columns(fitted, evidence.probabilities, False)["answer"].to_pylist()
     if parameters.cost is None and parameters.reject is None:
         return evidence, [evidence.classes[at] for at in evidence.answer.tolist()]
     numeric = isinstance(parameters.cost, str)
