@@ -27,6 +27,8 @@ from .state import FittedState
 
 # Classes whose words are shown, and words of each.
 WORD_CLASSES, SHOWN_WORDS = 8, 12
+# Characters of all pictures of columns: many classes make large ones, and then the last columns have none.
+PICTURE_CHARACTERS = 30_000
 
 
 def classifier_html(current: Callable[[], FittedClassifier], title: str) -> Html:
@@ -87,10 +89,11 @@ def column_views(fitted: FittedClassifier) -> list[ColumnView]:
     """
     told, model, counts = information_of_columns(fitted), fitted.model, fitted.all_counts
     drawn = set(commonest(counts.rows, COLORS).tolist())
-    views = []
+    views, room = [], PICTURE_CHARACTERS
     for name in strongest_first(told)[:MOST_COLUMNS]:
         column = model.schema[name]
-        picture = distribution_picture(column_distribution(model, counts, name), drawn)
+        picture = distribution_picture(column_distribution(model, counts, name), drawn) if room > 0 else Html("")
+        room -= len(picture)
         said = model.parts[name].describe().removeprefix(f"{name}: ")
         views.append(ColumnView(name, f"{NOUNS[column.type]}, {family_text(column)}", told[name].bits, picture, said))
     return views
