@@ -11,6 +11,7 @@ import pytest
 import naively as nv
 from naively import _kernels as kernels
 
+from .browser import launched
 from .tables import penguins
 
 # Files about our own arithmetic: what they say does not depend on the versions of other libraries, so that they run
@@ -38,6 +39,13 @@ def level(request):
     kernels.use_level(request.param)
     yield request.param
     kernels.use_level(kernels.levels()[0])
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Return a browser; tests are skipped where there is none. While it is open, no other event loop can run."""
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import json
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.cli import main
-from naively.explain.evidence import JOINT, OWN
+from naively.explain.evidence_lines import JOINT, OWN
+from naively.markup.numbers import signed
 from naively.model.joint.model import CODES
 from naively.model.joint.tables import CodeTables
 
@@ -122,28 +122,16 @@ def test_the_textbook_has_no_joint_terms():
     assert all(joint == 0 for _, _, joint in evidence.parts())
 
 
-class Cells(HTMLParser):
-    """The cells of a table: their words, and how many are set in."""
-
-    def __init__(self):
-        super().__init__()
-        self.words, self.padded = [], 0
-
-    def handle_starttag(self, tag, attrs):  # noqa: D102
-        self.padded += "padding-left" in dict(attrs).get("style", "")
-
-    def handle_data(self, data):  # noqa: D102
-        self.words.append(data)
-
-
-def test_a_page_shows_the_parts_under_their_column():
+def test_a_notebook_shows_the_parts_below_the_bar_of_their_column():
     nb, _ = learned()
-    cells = Cells()
-    cells.feed(nb.explain(AFAR)._repr_html_())
+    evidence = nb.explain(AFAR)
+    page = evidence._repr_html_()
+    own, joint = {name: lead for name, *lead in evidence.parts()}["sex"]
 
-    assert cells.words.count(OWN) == cells.words.count(JOINT) == 5
-    assert cells.padded == 10
-    assert cells.words.index("sex") < cells.words.index("73 of 146 rows of Adelie, 34 of 68 of Chinstrap")
+    behind = "73 of 146 rows of Adelie, 34 of 68 of Chinstrap"
+    assert f"own values {signed(own, 3)} ({behind}), joint terms {signed(joint, 3)}" in page
+    assert page.count("own values") == page.count("joint terms") == 5
+    assert page.index("sex</span> = ") < page.index(behind)
 
 
 def test_the_command_shows_parts_as_text_and_as_data(tmp_path):
@@ -192,6 +180,7 @@ def test_of_many_columns_the_strongest_are_drawn():
 
     assert len(lines) == 1 + 1 + 30 + 1
     assert lines[-1].startswith("(70 other columns) ")
-    shown = sum(float(re.search(r"[+-][0-9]+[.][0-9]{3} ", line)[0]) for line in lines[1:])
+    leads = (re.search(r" ([+−]?[0-9]+[.][0-9]{3}) ", line)[1] for line in lines[1:])
+    shown = sum(float(lead.replace("−", "-")) for lead in leads)
     joint = nb.predict_joint_log_proba(X[:1])[0]
     assert shown == pytest.approx(abs(joint[0] - joint[1]), abs=0.05)

@@ -1,5 +1,7 @@
 """Names what this machine lacks and the command that installs it: ``python3 tools/machine.py compiler valgrind``.
 
+With ``--install`` before the names, it is installed where the system is Debian or one of its kin.
+
 Of the standard library alone, and readable by old versions of Python, so that they can be told that they are too old.
 """
 
@@ -55,6 +57,20 @@ def has_compiler() -> bool:
     return os.name == "nt" or bool(compiler())
 
 
+def has_browser() -> bool:
+    """Tell whether there is a Chromium for the tests of the page; tests/browser.py looks for the same programs."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return Path("/usr/lib/chromium/chromium").exists() or any(map(shutil.which, names))
+
+
+def has_chinese_font() -> bool:
+    """Tell whether Chinese characters can be drawn; systems other than Linux come with a font."""
+    if sys.platform != "linux":
+        return True
+    asked = ["fc-list", ":lang=zh", "family"]
+    return bool(shutil.which("fc-list") and subprocess.run(asked, stdout=subprocess.PIPE).stdout.strip())
+
+
 def has_valgrind() -> bool:
     """Tell whether instructions can be counted."""
     return all(map(shutil.which, ("valgrind", "callgrind_annotate")))
@@ -92,6 +108,12 @@ NEEDS = {
         (f"{VERSION}-dev", "python3-devel", "brew install python"),
     ),
     "compiler": (has_compiler, "a C++ compiler", ("g++", "gcc-c++", "xcode-select --install")),
+    "browser": (has_browser, "Chromium, to test the page", ("chromium", "chromium", "brew install chromium")),
+    "chinese-font": (
+        has_chinese_font,
+        "a font of Chinese characters",
+        ("fontconfig fonts-wqy-zenhei", "wqy-zenhei-fonts", "(every Mac has one)"),
+    ),
     "valgrind": (has_valgrind, "valgrind", ("valgrind", "valgrind", LINUX_ONLY)),
     "sanitizers": (
         has_sanitizers,
@@ -123,5 +145,17 @@ def advice(debian: str, fedora: str, macos: str) -> str:
     return "\n".join(f"      {command}" for command in known[:1] or every)
 
 
+def install(*names: str) -> str:
+    """Install what these needs lack, and return what is lacking afterwards."""
+    packages = [word for name in names if not NEEDS[name][0]() for word in NEEDS[name][2][0].split()]
+    if packages and shutil.which("apt-get"):
+        root = [] if os.geteuid() == 0 else ["sudo"]
+        apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]
+        subprocess.run([*apt, "update"], check=True)
+        subprocess.run([*apt, "install", "--yes", "--no-install-recommends", *packages], check=True)
+    return lacking(*names)
+
+
 if __name__ == "__main__":
-    sys.exit(lacking(*sys.argv[1:]) or 0)
+    given = sys.argv[1:]
+    sys.exit((install(*given[1:]) if given[:1] == ["--install"] else lacking(*given)) or 0)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .errors import CombinedWeightsWarning, StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
     from .estimator.fit_files import FileFit, fit_files
+    from .estimator.html_report import Report
     from .estimator.load import load
     from .estimator.merge import merge
     from .estimator.naive_bayes import NaiveBayes
@@ -42,6 +43,7 @@ _HOMES = {
     "fit_files": "estimator.fit_files",
     "File": "data.files",
     "merge": "estimator.merge",
+    "Report": "estimator.html_report",
     "Scores": "judge.scores",
     "TextbookFallbackWarning": "errors",
     "CombinedWeightsWarning": "errors",
@@ -81,6 +83,7 @@ __all__ = [
     "NaiveBayes",
     "Ordinal",
     "Poisson",
+    "Report",
     "Schema",
     "Scores",
     "Settings",

@@ -15,6 +15,7 @@ from .fit import fit_command
 from .forget import forget_command
 from .merge import merge_command
 from .predict import predict_command
+from .report import report_command
 from .serve import serve_command
 from .show import show_command
 
@@ -26,6 +27,9 @@ Fit a model and predict the classes of new rows:
 Score a model on a test set, and explain a prediction:
   naively evaluate income.parquet test.csv
   naively explain income.parquet new.csv --row 3
+\b
+Write a model as one HTML file, to look at it offline in a browser:
+  naively report income.parquet test.csv -o report.html
 \b
 Show, merge and update models, which are tables of counts:
   naively show income.parquet
@@ -50,6 +54,7 @@ for command in (
     predict_command,
     evaluate_command,
     explain_command,
+    report_command,
     show_command,
     merge_command,
     forget_command,

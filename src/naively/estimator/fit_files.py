@@ -19,6 +19,7 @@ from .cached_counts import CacheSettings, fit_cached, markers_in
 from .file_folds import fit_folds
 from .fit import fit_rows, prepare_file, warn_of_target
 from .fitted_classifier import FittedClassifier
+from .held_out_quality import keep_quality_of_folds
 from .kept_folds import scores_of_kept_rows
 from .settings import Parameters, check_no_em
 from .state import FittedState
@@ -224,6 +225,7 @@ def _fit_from_cache(parameters: Parameters, rows: FileRows, how: CacheSettings, 
     """Return the state of what is kept of each file, what was read, and the scores of rows that are kept."""
     found = fit_cached(parameters, rows, how)
     scores, textbook_scores = scores_of_kept_rows(parameters, found.state, cv) if cv else (None, None)
+    keep_quality_of_folds(parameters, found.state, scores)
     return found.state, FileFit(
         rows=found.rows,
         missing=found.missing,
@@ -249,6 +251,7 @@ def _fit_from_rows(
         prepare_file(parameters, rows, normalize_weight=normalize_weight)
         state, scores, textbook_scores = fit_folds(parameters, rows, cv)
         check_scale_of_file(rows)
+        keep_quality_of_folds(parameters, state, scores)
     else:
         state = fit_rows(parameters, rows, normalize_weight=normalize_weight)
     by_column = {name: rows.gaps[name] for name in state.schema.names}

@@ -17,6 +17,7 @@ from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
 from ..families import Words
 from ..judge.held_out_scores import HeldOutScores
+from ..judge.quality_counts import QualityCounts
 from ..model.em import Expected
 from ..model.joint.word_offsets import WordOffsets, stored_word_offsets
 from ..model.measured_information import MeasuredInformation
@@ -25,6 +26,7 @@ from ..model.tuning import Tuning
 from ..stats import Counts, WordTable
 from ..stats.counts import Statistic
 from .fitted_classifier import FittedClassifier
+from .held_out_quality import quality_at_hand
 from .models import estimated_model
 from .refresh import up_to_date
 from .reports import measured_information
@@ -119,6 +121,8 @@ def save_model(
     kept = rows_for_file(state.all_kept) if rows and state.all_kept is not None else None
     if (scores := scores_at_hand(fitted)) is not None:
         about["held_out"] = scores.of_classes(fitted.all_counts.classes.labels).to_json()
+    if (quality := quality_at_hand(fitted)) is not None:
+        about["quality"] = quality.to_json()
     if (measured := measured_information(fitted)) is not None:
         about["measured"] = measured.to_json()
     if (expected := state.expected) is None:
@@ -212,10 +216,14 @@ def _check_offsets(tuning: Tuning, counts: Counts, parameters: Parameters) -> No
 
 
 def _with_scores(fitted: FittedClassifier, about: JsonObject) -> FittedClassifier:
-    """Return the model with the held-out scores that a file holds."""
+    """Return the model with the held-out scores and the quality that a file holds."""
     if "held_out" in about:
         scores = HeldOutScores.from_json(about["held_out"], fitted.all_counts.classes)
         fitted.state.held_out.keep(scores, fitted.parameters)
+    if "quality" in about:
+        quality = QualityCounts.from_json(about["quality"], tuple(fitted.all_counts.classes.labels))
+        if quality is not None:
+            fitted.state.held_out.keep_quality(quality, fitted.parameters, float(fitted.counts.rows.sum()))
     return fitted
 
 

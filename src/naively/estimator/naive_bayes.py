@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -21,9 +21,10 @@ from ..model.em import Expected
 from ..model.recipe import RECIPE, Recipe
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
-from . import answers, evaluation, incremental, reports, uncertainty
+from . import answers, evaluation, incremental, notebook_view, reports, uncertainty
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
+from .flattened import flattened
 from .incremental import rows_to_count
 from .load import save_model
 from .refresh import current_model, times_weight, up_to_date
@@ -44,6 +45,9 @@ from .tuner import calibrated_state
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+
+    from ..flat import FlatModel
+    from .html_report import Report
 
 
 @with_sklearn_bases
@@ -955,6 +959,92 @@ class NaiveBayes(DeferredEstimator):
         self._fitted = up_to_date(self._under_settings())
         save_model(self._fitted, path, rows=rows)
 
+    def flat(self, *, words: int | None = None) -> FlatModel:
+        """Return the model as plain tables: all that is needed to score a row by looking values up, as JSON.
+
+        Numbers in bins, values of labels, pairs of columns and words become tables of scores by class, whatever the
+        model is. Such a file needs neither Naively nor Python.
+
+        Parameters
+        ----------
+        words : int, optional
+            How many words of each column of texts are kept, the most frequent; by default all. The result says how many
+            are left out.
+
+        Returns
+        -------
+        FlatModel
+            The tables; `to_json()`, `json()` and `save(path)` write them.
+
+        Raises
+        ------
+        InvalidInput
+            If a column cannot be written as tables: vectors, hashed words, or words split by a function of Python.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> nb = nv.NaiveBayes().fit({"sky": ["rain", "sun", "sun"]}, ["in", "out", "out"])
+        >>> sorted(nb.flat().to_json())[:4]
+        ['classes', 'columns', 'fallback', 'floor']
+        """
+        return flattened(self.fitted_, words)
+
+    def report(
+        self,
+        X: TableLike = None,
+        y: ColumnLike = None,
+        *,
+        target: str | None = None,
+        compare: NaiveBayes | None = None,
+        rows: int = 200,
+        words: int | None = None,
+        title: str | None = None,
+        language: str = "en",
+    ) -> Report:
+        """Return the model as one HTML page, which scores any row as `predict_proba` does and needs no network.
+
+        The page shows what was learned, how good the model is on held-out rows, and the contribution of each column to
+        the answer for a row whose cells can be changed.
+
+        Parameters
+        ----------
+        X : data frame, array, dict of columns, path or File, optional
+            Rows to look at. If the model was fitted on them, each is scored without itself.
+        y : array of labels, optional
+            The class of each row; left out if `target` names a column, or if the classes are not known.
+        target : str, optional
+            The column of X that holds the classes.
+        compare : NaiveBayes, optional
+            An earlier model of the same columns; the page then shows what has changed since.
+        rows : int, default=200
+            How many rows the page holds, at most; the most surprising ones come first.
+        words : int, optional
+            How many words of each column of texts the page holds, the most frequent; by default all.
+        title : str, optional
+            The title of the page; by default it names the target.
+        language : {"en", "zh"}, default="en"
+            The language of the page.
+
+        Returns
+        -------
+        Report
+            The page; `save(path)` writes it, and a notebook shows it.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> table = {"sky": ["sunny", "rain"] * 30, "wind": [3.0, 9.5, 4.0, 8.0] * 15}
+        >>> report = nv.NaiveBayes().fit(table, ["out", "in"] * 30).report(table, ["out", "in"] * 30)
+        >>> report.html[:15]
+        '<!doctype html>'
+        """
+        from .html_report import ReportOptions, report_of, row_source
+
+        other = None if compare is None else (compare.fitted_, "before", "after")
+        source = row_source(self.fitted_, X, y, target)
+        return report_of(self.fitted_, source, ReportOptions(rows, words, title, language), other)
+
     @property
     def kept_rows_(self) -> KeptRowCount:
         """How many rows the model keeps beside its counts, whether they are all, and how much memory they take."""
@@ -1008,6 +1098,25 @@ class NaiveBayes(DeferredEstimator):
         return type(self).from_fitted(times_weight(self._to_add(), weight))
 
     __rmul__ = __mul__
+
+    # -- in a notebook --------------------------------------------------------------------------------------------
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """Shows what was learned or, before `fit`, scikit-learn's box of settings; missing if texts are to be shown."""
+        if self._fitted is None or not notebook_view.shows_html():
+            found: Callable[[], str] = super()._repr_html_
+            return found
+        return self._html_of_fitted
+
+    def _html_of_fitted(self) -> str:
+        return notebook_view.classifier_html(self.fitted_, type(self).__name__)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        if self._fitted is None or not notebook_view.shows_html():
+            bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+            return bundle
+        return {"text/plain": repr(self), "text/html": self._html_of_fitted()}
 
     def __copy__(self) -> Self:
         other = type(self).__new__(type(self))

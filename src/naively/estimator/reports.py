@@ -8,12 +8,14 @@ import numpy as np
 
 from .._types import Floats, Label, TableLike
 from ..counting.notes import about_target
+from ..counting.sampled_rows import numbers_to_measure
+from ..counting.weights import with_class_weights
 from ..errors import InvalidInput
 from ..explain.report import importance_frame, information, probabilities, summary
 from ..explain.text_evidence import words_for_class
 from ..families.family import listed_parts
 from ..model.joint.fitting import why_textbook
-from ..model.measured_information import MeasuredInformation
+from ..model.measured_information import MeasuredInformation, measure_information
 from ..stats.mutual_information import Information
 from .fitted_classifier import FittedClassifier
 from .rows_in_files import kept_row_count
@@ -49,8 +51,19 @@ def information_of_columns(fitted: FittedClassifier) -> dict[str, Information]:
 
 
 def measured_information(fitted: FittedClassifier) -> MeasuredInformation | None:
-    """Return the mutual information of numbers, measured on some rows of the last fit; None if there are no such."""
-    return None if fitted.state.information is None else fitted.state.information.measured
+    """Return the mutual information of numbers whose bins are not counted; None if there are no rows to measure it on.
+
+    It was measured on some rows of the last fit. If rows came or went since, it is measured on those that are kept.
+    """
+    state = fitted.state
+    measured = None if state.information is None else state.information.measured
+    if (measured is not None and measured.fresh) or state.all_kept is None or state.expected is not None:
+        return measured
+    if not state.all_kept.total:
+        return measured
+    rows = with_class_weights(state.all_kept.labelled().rows(), state.class_weights)
+    some = numbers_to_measure(state.counts.counter, rows, fitted.parameters.threads)
+    return measured if some is None else measure_information(some)
 
 
 def feature_importances(fitted: FittedClassifier) -> Floats:
@@ -73,10 +86,20 @@ def summary_of(fitted: FittedClassifier) -> str:
     expected, measured = fitted.state.expected, measured_information(fitted)
     remarks += [] if expected is None else [expected.describe()]
     if measured is not None and not measured.fresh and fitted.counts.joint is None:
-        remarks.append("The mutual information of numbers is that of the last `fit`; rows were added or removed since.")
+        remarks.append(_remark_on_stale_figures(measured, float(fitted.counts.rows.sum())))
     counts, told = fitted.all_counts, information_of_columns(fitted)
     kept = [f"kept beside the counts: {kept_row_count(fitted)}"] if fitted.parameters.leaves_choices else []
     return "\n".join([summary(fitted.model, counts, fitted.schema, told, remarks), *kept, *summary_of_tuning(fitted)])
+
+
+def _remark_on_stale_figures(measured: MeasuredInformation, rows: float) -> str:
+    """Return why the mutual information of numbers is old, or missing: means and variances do not tell it."""
+    if measured.known(rows):
+        return "The mutual information of numbers is that of the last `fit`; rows were added or removed since."
+    return (
+        "There is no mutual information of numbers: most rows were added since the last `fit`, and only the means and "
+        "variances of their numbers are known. `fit` all rows at once to measure it."
+    )
 
 
 def summary_of_tuning(fitted: FittedClassifier) -> list[str]:

@@ -23,7 +23,7 @@ BASES = "sklearn.base"  # the module of the base classes
 INHERITED = frozenset(
     {
         *("get_metadata_routing", "_get_metadata_request", "_get_param_names", "_get_params_html", "_estimator_type"),
-        *("_repr_html_", "_repr_html_inner", "_repr_mimebundle_", "_get_doc_link", "_validate_params", "_html_repr"),
+        *("_repr_html_inner", "_get_doc_link", "_validate_params", "_html_repr"),
         *("set_fit_request", "set_partial_fit_request", "set_score_request"),
     }
 )
@@ -41,6 +41,15 @@ class DeferredEstimator:
 
     def __repr__(self) -> str:
         return repr(_with_bases(self))
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        found: Callable[[], str] = _with_bases(self)._repr_html_
+        return found
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = _with_bases(self)._repr_mimebundle_(**kwargs)
+        return bundle
 
     def __sklearn_tags__(self) -> Tags:
         return _with_bases(self).__sklearn_tags__()

@@ -14,6 +14,7 @@ from ..counting.sampled_rows import NumberSample
 from ..data.schema import Schema
 from ..data.target import check_kinds
 from ..judge.held_out_scores import HeldOutScores
+from ..judge.quality_counts import QualityCounts
 from ..model.em import Expected
 from ..model.joint.combined_fit import PartFit
 from ..model.measured_information import MeasuredInformation, measure_information
@@ -66,6 +67,13 @@ class HeldOutCache:
 
     scores: HeldOutScores | None = None
     parameters: Parameters | None = None
+    quality: QualityCounts | None = None  # of held-out rows, with the settings and the rows by weight that it is of
+    quality_with: Parameters | None = None
+    quality_of: float = 0.0
+
+    def keep_quality(self, quality: QualityCounts, parameters: Parameters, rows: float) -> None:
+        """Keep the quality of a model of so many rows under these settings."""
+        self.quality, self.quality_with, self.quality_of = quality, parameters.snapshot(), rows
 
     def keep(self, scores: HeldOutScores, parameters: Parameters) -> None:
         """Keep scores that were made under these settings."""

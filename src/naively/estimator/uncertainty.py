@@ -126,7 +126,8 @@ def conformalized_state(
             fitted, read, lambda table, w: _scores_of_table(fitted, table, None, w, read.of_target, held_out)
         )
         scores = reduce(add, parts)
-    return replace(fitted.state, held_out=HeldOutCache(scores, fitted.parameters.snapshot()))
+    held = replace(fitted.state.held_out, scores=scores, parameters=fitted.parameters.snapshot())
+    return replace(fitted.state, held_out=held)
 
 
 def with_scores_of_files(

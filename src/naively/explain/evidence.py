@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -16,29 +16,15 @@ from .._types import Codes, Floats, FrameLike, Label, Longs, Mask, TableLike
 from ..families import proportions
 from ..families.categorical import LogTable
 from ..families.family import rounded_number
-from ..judge.text_table import truncated_line
-from ..model.scorer import posterior, softened
-from .bar_chart import (
-    ChartLine,
-    bar_length,
-    highlighted_html,
-    highlighted_text,
-    html_bar_chart,
-    signed_log_odds,
-    text_bar_chart,
-)
+from ..model.scorer import posterior
+from .bar_chart import highlighted_text, text_bar_chart
 from .cells import cell_texts
+from .evidence_html import evidence_html
+from .evidence_lines import PRIOR, evidence_picture
 from .text_evidence import TextEvidence, text_column
 
 # Rows that are drawn; of more than these only the first are.
 DRAWN = 3
-# Columns, and pairs of them, that have a line of their own; there may be thousands.
-DRAWN_COLUMNS, DRAWN_PAIRS = 30, 5
-# Words of a text that have a line of their own, and places that are left for the text itself.
-DRAWN_WORDS, DRAWN_TEXT = 8, 40
-PRIOR = "(prior)"
-# The parts of a contribution, as lines of the picture: by the column's own values, and through joint terms.
-OWN, JOINT = "  own values", "  joint terms"
 
 
 class Spread(NamedTuple):
@@ -117,7 +103,7 @@ class Evidence:
     >>> nb = nv.NaiveBayes(estimate="mle").fit(table, ["out", "in", "out", "out"])
     >>> evidence = nb.explain({"sky": "sunny", "wind": None})
     >>> print(evidence)
-    out (1) against in (0)
+    out (100 %) against in (0 %)
     (prior)             +1.099            │██████████  3 of 4 rows are out, 1 in
     sky      sunny          +∞            │██████████  2 of 3 rows of out, 0 of 1 of in: rules out in
     wind     (missing)                    │            contributes nothing
@@ -339,99 +325,14 @@ class Evidence:
     # -- as pictures --------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return "\n\n".join([*(text_bar_chart(*self._picture(row)) for row in self._drawn), *self._more])
+        pictures = (evidence_picture(self, row) for row in range(min(len(self), DRAWN)))
+        more = [f"… and {len(self) - DRAWN} more rows"] if len(self) > DRAWN else []
+        return "\n\n".join([*map(text_bar_chart, pictures), *more])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        more = "".join(f"<p>{text}</p>" for text in self._more)
-        return "".join(html_bar_chart(*self._picture(row)) + self._html_texts(row) for row in self._drawn) + more
-
-    def _html_texts(self, row: int) -> str:
-        """Return the texts of one row, their words colored."""
-        pair = int(self.answer[row]), int(self.against[row])
-        return "".join(highlighted_html(*texts.strengths(row, *pair)) for texts in self.behind.texts.values())
-
-    @property
-    def _drawn(self) -> range:
-        return range(min(len(self), DRAWN))
-
-    @property
-    def _more(self) -> list[str]:
-        return [f"… and {len(self) - DRAWN} more rows"] if len(self) > DRAWN else []
-
-    def _picture(self, row: int) -> tuple[str, list[ChartLine]]:
-        """Return the title and the lines of one row."""
-        bars, longest = self.bars(row), self._longest(row)
-        known = self.behind.pairs or {}
-        pairs = [name for name, _ in bars if name in known]
-        columns = [name for name, _ in bars[1:] if name not in known]
-        hidden = {"columns": set(columns[DRAWN_COLUMNS:]), "pairs": set(pairs[DRAWN_PAIRS:])}
-        parts = {name: both for name, *both in self.parts(row)}
-        lines = []
-        for name, lead in bars:
-            if not any(name in some for some in hidden.values()):
-                lines += self._lines(row, name, lead, parts.get(name, [lead, 0.0]), longest)
-        for what, some in hidden.items():
-            if some:
-                rest = float(sum(lead for name, lead in bars if name in some))
-                title = f"({len(some):,} other {what})"
-                lines.append(ChartLine(title, "", signed_log_odds(rest), bar_length(rest, longest), ""))
-        return self._title(row), lines
-
-    def _longest(self, row: int) -> float:
-        """Return the longest finite bar of a row."""
-        return max((abs(lead) for lead in self._leads(row) if np.isfinite(lead)), default=0.0)
-
-    def _leads(self, row: int) -> list[float]:
-        """Return the leads of all bars, those of parts and single words too."""
-        k, other, leads = int(self.answer[row]), int(self.against[row]), [lead for _, lead in self.bars(row)]
-        leads += [lead for _, *both in self.parts(row) for lead in both]
-        for texts in self.behind.texts.values():
-            said = texts.contributions(row)
-            with np.errstate(invalid="ignore"):
-                leads += (said.scores[:, k] - said.scores[:, other]).tolist()
-        return leads
-
-    def _title(self, row: int) -> str:
-        k, other = int(self.answer[row]), int(self.against[row])
-        p = self.probabilities[row]
-        title = f"{self.classes[k]} ({p[k]:.3g})" + (f" against {self.classes[other]} ({p[other]:.3g})" * (k != other))
-        title += f", {softened(self.scale)}" if self.scale != 1.0 else ""
-        return f"Every class is ruled out, so only the prior is left: {title}" if self.ruled_out[row] else title
-
-    def _lines(self, row: int, name: str, lead: float, parts: Sequence[float], longest: float) -> list[ChartLine]:
-        """Return the lines of a column: its contribution, and where it has both, its parts; then its words."""
-        if name == PRIOR:
-            return [ChartLine(name, "", signed_log_odds(lead), bar_length(lead, longest), self._note_on_prior(row))]
-        at, joint = self._places[name], self.joint
-        value = self._texts(name, row, row + 1)[0].as_py()
-        value = truncated_line(value, DRAWN_TEXT) if name in self.behind.texts else value
-        if not self.scores[row, at].any() and not self._was_seen(name, row):
-            return [ChartLine(name, value, "", 0.0, f"contributes nothing{self._why_nothing(name, row)}")]
-        line, note = ChartLine(name, value, signed_log_odds(lead), bar_length(lead, longest), ""), self._note(name, row)
-        words = self._lines_of_words(row, name, longest)
-        if joint is None or not joint[row, at].any() or name in (self.behind.pairs or ()):
-            return [line._replace(note=note), *words]
-        if not (self.scores[row, at] - joint[row, at]).any():
-            return [line._replace(note=f"joint terms alone: {self.behind.joint}"), *words]
-        notes = zip((OWN, JOINT), parts, (note, self.behind.joint), strict=True)
-        both = [ChartLine(part, "", signed_log_odds(by), bar_length(by, longest), why) for part, by, why in notes]
-        return [line, *both, *words]
-
-    def _lines_of_words(self, row: int, name: str, longest: float) -> list[ChartLine]:
-        """Return a line for each of the strongest words of a text."""
-        if name not in self.behind.texts:
-            return []
-        k, other, lines = int(self.answer[row]), int(self.against[row]), []
-        said = self.behind.texts[name].contributions(row)
-        for at in said.strongest(k, other, DRAWN_WORDS):
-            lead, met = float(said.scores[at, k] - said.scores[at, other]), said.texts[at]
-            first, second = (str(self.classes[by]) for by in (k, other))
-            note = f"in {met[k]:.10g} text{'s' * int(met[k] != 1)} of {first}, {met[other]:.10g} of {second}"
-            lines.append(ChartLine(f"  {said.names[at]}", "", signed_log_odds(lead), bar_length(lead, longest), note))
-        rest = len(said.names) - len(lines)
-        return [*lines, *([ChartLine(f"  … {rest} more word{'s' * (rest > 1)}", "", "", 0.0, "")] if rest > 0 else [])]
+        return evidence_html(self, DRAWN)
 
     def texts(self, name: str) -> list[str]:
         """Return the cells of a column, as texts.
@@ -455,41 +356,6 @@ class Evidence:
             both = (self._texts(one, begin, end).to_pylist() for one in (self.behind.pairs or {})[name])
             return pa.array([" × ".join(cells) for cells in zip(*both, strict=True)], pa.string())
         return cell_texts(self.behind.source, name, begin, end)
-
-    def _was_seen(self, name: str, row: int) -> bool:
-        """Tell whether a row holds a label that was seen, in a column of labels."""
-        table = self.behind.tables.get(name)
-        return table is not None and 0 <= self.behind.codes[name][row] < len(table.values)
-
-    def _why_nothing(self, name: str, row: int) -> str:
-        return ": never seen" if name in self.behind.tables and self.behind.codes[name][row] >= 0 else ""
-
-    def _note_on_prior(self, row: int) -> str:
-        k, other, n = int(self.answer[row]), int(self.against[row]), self.behind.rows
-        if self.behind.pseudo_counts is None:
-            return "as set"
-        rest = f", {n[other]:.10g} {self.classes[other]}" if k != other else ""
-        return f"{n[k]:.10g} of {n.sum():.10g} rows are {self.classes[k]}{rest}"
-
-    def _note(self, name: str, row: int) -> str:
-        """Return the rows behind the contribution of a column, and which classes it rules out."""
-        at, pair = self._places[name], [*dict.fromkeys((int(self.answer[row]), int(self.against[row])))]
-        names = [str(self.classes[k]) for k in pair]
-        behind = self.behind
-        if self._was_seen(name, row):
-            n, code = behind.tables[name].n, int(behind.codes[name][row])
-            told = [f"{n[k, code]:.10g} of {n[k].sum():.10g}" for k in pair]
-            where = behind.tables[name].where(code)
-            notes = [f"{told[0]} rows of {names[0]}{where}", *map("{} of {}".format, told[1:], names[1:])]
-        elif name in behind.numbers:
-            notes = [f"{behind.numbers[name].describe(k)} for {label}" for k, label in zip(pair, names, strict=True)]
-        else:
-            notes = (
-                ["never seen"] if name in behind.tables else ["beyond both columns"] * (name in (behind.pairs or ()))
-            )
-        out = [label for k, label in zip(pair, names, strict=True) if np.isneginf(self.scores[row, at, k])]
-        ends = [f"rules out {' and '.join(out)}"] if out else []
-        return ": ".join([*([", ".join(notes)] if notes else []), *ends])
 
 
 def factor_text(score: float) -> str:

@@ -1,34 +1,59 @@
-"""Charts of Altair: calibration of probabilities, contributions of columns, mutual information of columns.
+"""Charts of Altair: calibration, ROC and precision–recall, contributions of columns, distributions, nomograms.
 
 Needs the extra ``plots``: ``pip install "naively[plots]"``. Every function returns a chart, to change, to show in a
-notebook, or to write: ``chart.save("calibration.svg")``.
+notebook, or to write: ``chart.save("calibration.svg")`` or ``.png``. ``theme="dark"`` draws it for dark pages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol
 
 import narwhals.stable.v1 as nw
-import numpy as np
-from scipy.special import betaincinv
 
-from .._types import Floats, FrameLike, JsonObject
-from ..errors import InvalidInput, NotInstalled
+from .._types import FrameLike, JsonObject, Label, TableLike
+from ..errors import InvalidInput
 from ..errors.message import Setting
+from ..judge.curves import ClassCurve, class_curve
 from ..judge.evaluated_rows import RELIABILITY_BINS
+from ..judge.reliability import jeffreys_interval, reliability_of_bins
 from ..judge.scores import Scores
-from .evidence import JOINT, OWN, Evidence
+from ..markup.numbers import signed
+from ..markup.palette import Theme
+from .bar_chart import bar_length
+from .chart_theme import (
+    SIZE,
+    Chart,
+    ThemeName,
+    colors_of,
+    distinct_names,
+    import_altair,
+    name_axis,
+    theme_called,
+    with_theme,
+)
+from .column_charts import column_chart
+from .evidence import Evidence
+from .evidence_lines import evidence_picture
+from .nomogram import ExplainsRows, nomogram_axes
+from .nomogram_chart import nomogram_chart
+from .waterfall_chart import waterfall_chart
 
-# The colors of several models, also for readers who see no red or green (Okabe and Ito).
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-FOR, AGAINST = COLOURS[0], COLOURS[1]
-SIZE = 300
+__all__ = [
+    "calibration",
+    "columns",
+    "evidence",
+    "importance",
+    "jeffreys_interval",
+    "nomogram",
+    "precision_recall",
+    "roc",
+    "waterfall",
+]
 
-# A chart of Altair, which is imported only when one is drawn.
-Chart: TypeAlias = Any
+# Columns that are drawn unless they are named.
+DRAWN_COLUMNS = 12
 
 
 class HasImportance(Protocol):
@@ -38,7 +63,16 @@ class HasImportance(Protocol):
         """Return the mutual information of each column and the class."""
 
 
-def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least: float = 1.0) -> Chart:
+class HasColumns(ExplainsRows, HasImportance, Protocol):
+    """A fitted `NaiveBayes`, whose columns are drawn."""
+
+
+# -- scores ------------------------------------------------------------------------------------------------------------
+
+
+def calibration(
+    scores: Scores | Mapping[str, Scores], level: float = 0.9, least: float = 1.0, theme: ThemeName = "light"
+) -> Chart:
     """Return a reliability diagram: the accuracy of answers of similar confidence.
 
     Parameters
@@ -49,6 +83,8 @@ def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least
         The level of the interval of each point (Jeffreys').
     least : float, default=1.0
         The least number of rows of a point. Those of fewer are left out of the diagram, but not below it.
+    theme : {"light", "dark"}, default="light"
+        The colors.
 
     Returns
     -------
@@ -65,21 +101,17 @@ def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least
     """
     if not 0 < level < 1:
         raise InvalidInput(Setting("level", level), " must lie between 0 and 1, such as 0.9.")
-    named = {"model": scores} if isinstance(scores, Scores) else scores
-    if not isinstance(named, Mapping) or not named or not all(isinstance(one, Scores) for one in named.values()):
-        raise InvalidInput("Give Scores, or a dict such as {'textbook': scores, 'auto': others}.")
-    alt = import_altair()
+    named, look, alt = named_scores(scores), theme_called(theme), import_altair()
     points = [
         p for at, (name, one) in enumerate(named.items()) for p in reliability_points(name, one, level, at / len(named))
     ]
     width = 1 / RELIABILITY_BINS / len(named)
-    whole = alt.Chart(alt.InlineData(values=points)).encode(color=model_colors(alt, list(named)))
+    whole = alt.Chart(alt.InlineData(values=points)).encode(color=colors_of(alt, "model", list(named), look))
     base = whole.transform_filter(f"datum.rows >= {float(least)}")
     sure = alt.X("confidence:Q", title="probability of the answer", scale=alt.Scale(domain=[0, 1]))
     accuracy = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]))
-    ends = alt.InlineData(values=[{"confidence": 0, "accuracy": 0}, {"confidence": 1, "accuracy": 1}])
     layers = [
-        alt.Chart(ends).mark_line(color="grey", strokeDash=[4, 4]).encode(x=sure, y=accuracy),
+        diagonal(alt, "confidence", "accuracy", look),
         base.mark_rule(opacity=0.5).encode(x=sure, y="low:Q", y2="high:Q"),
         base.mark_line(opacity=0.3).encode(x=sure, y=accuracy),
         base.mark_point(filled=True, opacity=1).encode(
@@ -97,12 +129,88 @@ def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least
             y2=alt.datum(0),
         )
     )
-    return alt.vconcat(
-        alt.layer(*layers).properties(width=SIZE, height=SIZE), bars.properties(width=SIZE, height=SIZE / 5)
+    diagram = alt.layer(*layers).properties(width=SIZE, height=SIZE)
+    return with_theme(alt.vconcat(diagram, bars.properties(width=SIZE, height=SIZE / 5)), look)
+
+
+def roc(scores: Scores | Mapping[str, Scores], label: Label = None, theme: ThemeName = "light") -> Chart:
+    """Return ROC curves: the rows of a class that are found, against the others that are taken for it.
+
+    Parameters
+    ----------
+    scores : Scores or dict of str to Scores
+        The scores of one model, or of several to compare.
+    label : label, optional
+        The class to be found. By default the second of two; of more, one model has a curve for each class.
+    theme : {"light", "dark"}, default="light"
+        The colors.
+
+    Returns
+    -------
+    altair.LayerChart
+        A curve for each model or class, named with the area under it.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> scores = nv.Scores([[0.9, 0.1], [0.3, 0.7], [0.6, 0.4]], ["no", "yes", "yes"], ("no", "yes"))
+    >>> chart = nv.plots.roc(scores)
+    """
+    curves, look, alt = named_curves(scores, label), theme_called(theme), import_altair()
+    titles = {name: f"{name} (AUC {curve.area:.3f})" for name, curve in curves.items()}
+    points = [
+        {"curve": titles[name], "fall_out": x, "recall": y, "at": at}
+        for name, curve in curves.items()
+        for at, (x, y) in enumerate(zip(curve.fall_out.tolist(), curve.recall.tolist(), strict=True))
+    ]
+    of = found_class(curves)
+    lines = rate_lines(alt, points, ("fall_out", "false positive rate"), ("recall", f"true positive rate{of}"), look)
+    return with_theme(
+        alt.layer(diagonal(alt, "fall_out", "recall", look), lines).properties(width=SIZE, height=SIZE), look
     )
 
 
-def evidence(evidence: Evidence, row: int = 0) -> Chart:
+def precision_recall(scores: Scores | Mapping[str, Scores], label: Label = None, theme: ThemeName = "light") -> Chart:
+    """Return precision–recall curves: how many of the rows taken for a class are of it, against how many are found.
+
+    Parameters
+    ----------
+    scores : Scores or dict of str to Scores
+        The scores of one model, or of several to compare.
+    label : label, optional
+        The class to be found. By default the second of two; of more, one model has a curve for each class.
+    theme : {"light", "dark"}, default="light"
+        The colors.
+
+    Returns
+    -------
+    altair.LayerChart
+        A curve for each model or class, and a dashed line where rows are taken at random.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> scores = nv.Scores([[0.9, 0.1], [0.3, 0.7], [0.6, 0.4]], ["no", "yes", "yes"], ("no", "yes"))
+    >>> chart = nv.plots.precision_recall(scores)
+    """
+    curves, look, alt = named_curves(scores, label), theme_called(theme), import_altair()
+    points = [
+        {"curve": name, "recall": x, "precision": y, "at": at}
+        for name, curve in curves.items()
+        for at, (x, y) in enumerate(zip(curve.recall.tolist()[1:], curve.precision.tolist()[1:], strict=True))
+    ]
+    rates = sorted({round(curve.base_rate, 6) for curve in curves.values()})
+    chance = alt.Chart(alt.InlineData(values=[{"precision": rate} for rate in rates]))
+    random = chance.mark_rule(strokeDash=[4, 4], color=look.muted).encode(y="precision:Q")
+    of = found_class(curves)
+    lines = rate_lines(alt, points, ("recall", f"recall{of}"), ("precision", f"precision{of}"), look)
+    return with_theme(alt.layer(random, lines).properties(width=SIZE, height=SIZE), look)
+
+
+# -- one row -----------------------------------------------------------------------------------------------------------
+
+
+def evidence(evidence: Evidence, row: int = 0, theme: ThemeName = "light") -> Chart:
     """Return the picture of one row of evidence: the lead of the answer by the prior and by each column.
 
     Parameters
@@ -111,11 +219,13 @@ def evidence(evidence: Evidence, row: int = 0) -> Chart:
         What `NaiveBayes.explain` returns.
     row : int, default=0
         The row, counted from 0.
+    theme : {"light", "dark"}, default="light"
+        The colors.
 
     Returns
     -------
     altair.LayerChart
-        A bar for each contribution.
+        A bar for each contribution, and for the parts of one that has several.
 
     Examples
     --------
@@ -123,35 +233,146 @@ def evidence(evidence: Evidence, row: int = 0) -> Chart:
     >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
     >>> chart = nv.plots.evidence(nb.explain({"sky": "rain"}))
     """
-    if not 0 <= row < len(evidence):
-        raise InvalidInput(Setting("row", row), f" is none of the {len(evidence)} rows that were explained.")
-    alt, (title, lines) = import_altair(), evidence._picture(row)
-    longest, bars, above = evidence._longest(row) or 1.0, [], ""
+    check_row(evidence, row)
+    alt, look, (title, lines, longest) = import_altair(), theme_called(theme), evidence_picture(evidence, row)
+    bars, above = [], ""
     for line in lines:
-        part = line.name in (OWN, JOINT)  # every column has these: bars are distinguished by their names
+        part = line.kind in ("own", "joint")  # every column has these: bars are distinguished by their names
         above = above if part else f"{line.name}  {line.value}".strip()
         name = f"{above}: {line.name.strip()}" if part else above
-        bars.append({"column": name, "lead": line.length * longest, "said": line.contribution, "why": line.note})
+        lead = bar_length(line.lead, longest or 1.0) * (longest or 1.0)
+        bars.append({"column": name, "lead": lead, "said": signed(line.lead, 3), "why": line.note})
     base = alt.Chart(alt.InlineData(values=bars)).encode(
         x=alt.X("lead:Q", title="log-odds for the answer", scale=alt.Scale(padding=40)),  # room for the numbers
-        y=alt.Y("column:N", title=None, sort=None),
+        y=alt.Y("column:N", axis=name_axis(alt), sort=None),
         tooltip=["column:N", "said:N", "why:N"],
     )
-    drawn = base.mark_bar().encode(color=alt.condition("datum.lead < 0", alt.value(AGAINST), alt.value(FOR)))
+    colors = alt.condition("datum.lead < 0", alt.value(look.negative), alt.value(look.positive))
     right, left = (
-        base.transform_filter(f"datum.lead {sign} 0").mark_text(align=align, dx=dx).encode(text="said:N")
+        base.transform_filter(f"datum.lead {sign} 0")
+        .mark_text(align=align, dx=dx, color=look.ink)
+        .encode(text="said:N")
         for sign, align, dx in ((">=", "left", 3), ("<", "right", -3))
     )
-    return alt.layer(drawn, right, left).properties(title=title, width=SIZE)
+    chart = alt.layer(base.mark_bar().encode(color=colors), right, left)
+    return with_theme(chart.properties(title=title, width=SIZE), look)
 
 
-def importance(nb: HasImportance) -> Chart:
+def waterfall(evidence: Evidence, row: int = 0, theme: ThemeName = "light") -> Chart:
+    """Return the contributions to one row as a waterfall: each bar begins where the one above it ended.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What `NaiveBayes.explain` returns.
+    row : int, default=0
+        The row, counted from 0.
+    theme : {"light", "dark"}, default="light"
+        The colors.
+
+    Returns
+    -------
+    altair.LayerChart
+        A step for the prior, for each column and for all pairs of columns together, and a bar for their sum: the
+        log-odds of the answer.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
+    >>> chart = nv.plots.waterfall(nb.explain({"sky": "rain"}))
+    """
+    check_row(evidence, row)
+    alt, look = import_altair(), theme_called(theme)
+    return with_theme(waterfall_chart(alt, evidence, row, look), look)
+
+
+def nomogram(
+    nb: ExplainsRows, row: TableLike, label: Label = None, against: Label = None, theme: ThemeName = "light"
+) -> Chart:
+    """Return a nomogram of one row: the log-odds of two classes if one cell were another, all others held.
+
+    Every mark is an answer of the model, pairs of columns and all. So the picture holds for this row; for another one
+    the marks lie elsewhere, unless columns are independent as in the textbook model.
+
+    Parameters
+    ----------
+    nb : NaiveBayes
+        A fitted classifier.
+    row : dict
+        The cells of the row, by column.
+    label : label, optional
+        The class whose log-odds are shown; by default the most probable one.
+    against : label, optional
+        The class that it is compared with; by default the most probable other one.
+    theme : {"light", "dark"}, default="light"
+        The colors.
+
+    Returns
+    -------
+    altair.LayerChart
+        An axis for each column, the one that could change most first; the row's own values are filled.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
+    >>> chart = nv.plots.nomogram(nb, {"sky": "rain"})
+    """
+    alt, look = import_altair(), theme_called(theme)
+    return with_theme(nomogram_chart(alt, nomogram_axes(nb, row, label, against), look), look)
+
+
+# -- the model ---------------------------------------------------------------------------------------------------------
+
+
+def columns(nb: HasColumns, names: Sequence[str] | None = None, theme: ThemeName = "light") -> Chart:
+    """Return the distribution of columns within each class: histograms of numbers, proportions of labels.
+
+    Parameters
+    ----------
+    nb : NaiveBayes
+        A fitted classifier.
+    names : list of str, optional
+        The columns; by default up to twelve, those of the highest mutual information with the class.
+    theme : {"light", "dark"}, default="light"
+        The colors.
+
+    Returns
+    -------
+    altair.VConcatChart
+        A chart for each column. Numbers of a joint model are drawn by the bins they were counted in, those of others by
+        normal densities.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
+    >>> chart = nv.plots.columns(nb)
+    """
+    model, counts = nb.fitted_.model, nb.fitted_.all_counts
+    found = list(model.schema.names)
+    unknown = [name for name in names or () if name not in found]
+    if unknown:
+        raise InvalidInput(f"Column {unknown[0]!r} is not used: the columns in use are {found}.", column=unknown[0])
+    alt, look = import_altair(), theme_called(theme)
+    wanted = [name for name, _ in strongest_columns(nb)] if names is None else list(names)
+    drawn = [column_chart(alt, model, counts, name, look) for name in wanted]
+    charts = [chart for chart in drawn if chart is not None][: DRAWN_COLUMNS if names is None else None]
+    if not charts:
+        raise InvalidInput("There is no column of labels or numbers to draw: vectors and texts have no distribution.")
+    return with_theme(alt.vconcat(*charts).resolve_scale(color="shared"), look)
+
+
+def importance(nb: HasImportance, theme: ThemeName = "light") -> Chart:
     """Return a chart of the mutual information of each column and the class, in bits, the highest first.
 
     Parameters
     ----------
     nb : NaiveBayes
         A fitted classifier.
+    theme : {"light", "dark"}, default="light"
+        The colors.
 
     Returns
     -------
@@ -164,27 +385,77 @@ def importance(nb: HasImportance) -> Chart:
     >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
     >>> chart = nv.plots.importance(nb)
     """
-    alt, told = import_altair(), nw.from_native(nb.importance(), eager_only=True)
-    pairs = zip(told["column"].to_list(), told["bits"].to_list(), strict=True)
-    bars = [{"column": str(column), "bits": bits} for column, bits in pairs if bits == bits]
+    alt, look = import_altair(), theme_called(theme)
+    bars = [{"column": column, "bits": bits} for column, bits in strongest_columns(nb) if bits == bits]
     base = alt.Chart(alt.InlineData(values=bars)).encode(
-        x=alt.X("bits:Q", title="mutual information with the class (bits)"), y=alt.Y("column:N", title=None, sort=None)
+        x=alt.X("bits:Q", title="mutual information with the class (bits)"),
+        y=alt.Y("column:N", axis=name_axis(alt), sort=None),
     )
-    return base.mark_bar(color=FOR).properties(width=SIZE)
+    return with_theme(base.mark_bar(color=look.positive).properties(width=SIZE), look)
 
 
-def import_altair() -> ModuleType:
-    """Return the library that draws, if it is there."""
-    try:
-        return import_module("altair")
-    except ImportError:
-        raise NotInstalled("Charts are drawn by Altair", "plots") from None
+# -- what they are made of ---------------------------------------------------------------------------------------------
 
 
-def model_colors(alt: ModuleType, names: list[str]) -> Chart:
-    """Return a colour for each model, and no legend for one alone."""
-    scale = alt.Scale(domain=names, range=[COLOURS[at % len(COLOURS)] for at in range(len(names))])
-    return alt.Color("model:N", title=None, scale=scale, **({} if len(names) > 1 else {"legend": None}))
+def check_row(evidence: Evidence, row: int) -> None:
+    """Refuse a row that was not explained."""
+    if not 0 <= row < len(evidence):
+        raise InvalidInput(Setting("row", row), f" is none of the {len(evidence)} rows that were explained.")
+
+
+def named_scores(scores: Scores | Mapping[str, Scores]) -> Mapping[str, Scores]:
+    """Return scores by the names of their models."""
+    named = {"model": scores} if isinstance(scores, Scores) else scores
+    if not isinstance(named, Mapping) or not named or not all(isinstance(one, Scores) for one in named.values()):
+        raise InvalidInput("Give Scores, or a dict such as {'textbook': scores, 'auto': others}.")
+    return named
+
+
+def named_curves(scores: Scores | Mapping[str, Scores], label: Label) -> dict[str, ClassCurve]:
+    """Return the curve of each model; or of each class, where one model has more than two and none is named."""
+    named = named_scores(scores)
+    first = next(iter(named.values()))
+    if label is None and len(first.classes) == 2:
+        label = first.classes[1]
+    if label is not None:
+        alone = len(named) == 1
+        return {str(label) if alone else name: class_curve(one, label) for name, one in named.items()}
+    if len(named) > 1:
+        raise InvalidInput(
+            Setting("label", None), f" leaves open which class is to be found; give one of {list(first.classes)}."
+        )
+    there = [one for k, one in enumerate(first.classes) if (first.truth == k).any()]
+    return dict(zip(distinct_names(there), (class_curve(first, one) for one in there), strict=True))
+
+
+def found_class(curves: Mapping[str, ClassCurve]) -> str:
+    """Return the class that all curves are about, for titles of axes; nothing if they are about several."""
+    labels = {curve.label for curve in curves.values()}
+    return f" of {labels.pop()}" if len(labels) == 1 else ""
+
+
+def rate_lines(
+    alt: ModuleType, points: list[JsonObject], across: tuple[str, str], up: tuple[str, str], theme: Theme
+) -> Chart:
+    """Return curves of rates between 0 and 1; axes are given as field and title."""
+    names = list(dict.fromkeys(str(point["curve"]) for point in points))
+    (x, x_title), (y, y_title) = across, up
+    return (
+        alt.Chart(alt.InlineData(values=points))
+        .mark_line(interpolate="linear")
+        .encode(
+            x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(domain=[0, 1])),
+            y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(domain=[0, 1])),
+            order="at:Q",
+            color=colors_of(alt, "curve", names, theme),
+        )
+    )
+
+
+def diagonal(alt: ModuleType, x: str, y: str, theme: Theme) -> Chart:
+    """Return a dashed line from corner to corner."""
+    ends = alt.InlineData(values=[{x: 0, y: 0}, {x: 1, y: 1}])
+    return alt.Chart(ends).mark_line(color=theme.muted, strokeDash=[4, 4]).encode(x=f"{x}:Q", y=f"{y}:Q")
 
 
 def reliability_points(name: str, scores: Scores, level: float, beside: float) -> list[JsonObject]:
@@ -192,25 +463,17 @@ def reliability_points(name: str, scores: Scores, level: float, beside: float) -
 
     The bars of several models stand beside each other, each from its own share of the bin on.
     """
-    rows, confidence, correct = scores._bins
-    low, high = jeffreys_interval(rows, correct, level)
     return [
         {
-            "model": name, "rows": float(rows[at]), "share": float(rows[at] / scores.rows),
-            "from": (at + beside) / RELIABILITY_BINS,
-            "confidence": float(confidence[at] / rows[at]), "accuracy": float(correct[at] / rows[at]),
-            "low": float(low[at]), "high": float(high[at]),
+            "model": name, "rows": point.rows, "share": point.rows / scores.rows,
+            "from": point.start + beside / RELIABILITY_BINS,
+            "confidence": point.confidence, "accuracy": point.accuracy, "low": point.low, "high": point.high,
         }
-        for at in np.flatnonzero(rows > 0).tolist()
+        for point in reliability_of_bins(scores, level)
     ]  # fmt: skip
 
 
-def jeffreys_interval(rows: Floats, right: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return where a share lies, given how many of how many rows were right, by Jeffreys' prior.
-
-    >>> [end.round(2).tolist() for end in jeffreys_interval(np.array([10.0, 10.0]), np.array([5.0, 10.0]), 0.9)]
-    [[0.26, 0.83], [0.74, 1.0]]
-    """
-    wrong, tail = np.maximum(rows - right, 0.0), (1 - level) / 2
-    low, high = (betaincinv(right + 0.5, wrong + 0.5, end) for end in (tail, 1 - tail))
-    return np.where(right > 0, low, 0.0), np.where(wrong > 1e-9 * rows, high, 1.0)
+def strongest_columns(nb: HasImportance) -> list[tuple[str, float]]:
+    """Return the columns with their mutual information in bits, the highest first."""
+    told = nw.from_native(nb.importance(), eager_only=True)
+    return [(str(name), bits) for name, bits in zip(told["column"].to_list(), told["bits"].to_list(), strict=True)]

@@ -11,13 +11,12 @@ from .._frames import frame
 from .._types import Floats, FrameLike, Numeric
 from ..data.column import Column
 from ..data.schema import Schema
-from ..families import Bins
-from ..families.family import shown_label
 from ..model.column_parts import InformationSource
 from ..model.protocols import FittedModel
-from ..stats import Counts, Moments, Table, WordTable
+from ..stats import Counts
 from ..stats.mutual_information import Information
 from ..stats.pairs import JointCounts
+from .changes import changes_between
 
 # Columns that have a line in the summary; of wide tables the others are left to `importance()`.
 MOST_COLUMNS = 30
@@ -133,61 +132,10 @@ def compare(a: Counts, b: Counts) -> FrameLike:
     1      sky  sunny    0.25    0.9    0.65      2.81
     2  (class)     in    1.00    1.0    0.00      0.00
     """
-    a + b  # raises an error on what does not fit
-    before, after = (Table(["all"], part.classes, part.rows[None]) for part in (a, b))
-    lines = proportion_changes("(class)", before, after)
-    for name, statistic in a.columns.items():
-        if isinstance(statistic, Moments):
-            lines += mean_changes(name, statistic, b.columns[name])
-        else:
-            lines += proportion_changes(
-                name, table_of_values(statistic), table_of_values(b.columns[name]), names_of_bins(a.schema, name)
-            )
-    lines.sort(key=lambda line: -abs(line[4]))
-    column, value, then, now, strength = ([*part] for part in zip(*lines, strict=True)) if lines else ([],) * 5
-    change = [y - x for x, y in zip(then, now, strict=True)]
-    return frame(
-        {"column": column, "value": value, "before": then, "after": now, "change": change, "strength": strength}
-    )
-
-
-def table_of_values(statistic: Table | WordTable) -> Table:
-    """Return counts of words as a table of values."""
-    return statistic if isinstance(statistic, Table) else Table(statistic.classes, statistic.values, statistic.n)
-
-
-def names_of_bins(schema: Schema | None, name: str) -> Sequence[str]:
-    """Return what the bins of a column are called, if it has some."""
-    family = None if schema is None or name not in schema else schema[name].family
-    return family.names() if isinstance(family, Bins) else ()
-
-
-def proportion_changes(
-    name: str, a: Table, b: Table, bins: Sequence[str] = ()
-) -> list[tuple[str, str, float, float, float]]:
-    """Return the proportion of each value before and after."""
-    axis = a.values | b.values
-    met = [table.on(table.classes, axis).sum(axis=0) for table in (a, b)]
-    totals = [max(float(n.sum()), 1e-300) for n in met]
-    before, after = met[0] / totals[0], met[1] / totals[1]
-    both = (met[0] + met[1]) / (totals[0] + totals[1])
-    error = np.sqrt(np.maximum(both * (1 - both) * (1 / totals[0] + 1 / totals[1]), 1e-300))
-    strength = np.where(before == after, 0.0, (after - before) / error)
-    names = [bins[label] if bins and isinstance(label, int) else shown_label(label) for label in axis.labels]
-    return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
-
-
-def mean_changes(name: str, a: Moments, b: Moments) -> list[tuple[str, str, float, float, float]]:
-    """Return the mean of each column of numbers before and after."""
-    one, two = a.overall(), b.overall()
-    lines = []
-    for at, label in enumerate(a.columns.labels):
-        (n, mean, var), (m, other, far) = ((x.n[0, at], x.mean[0, at], x.variance[0, at]) for x in (one, two))
-        error = np.sqrt(var / max(n, 1) + far / max(m, 1))
-        strength = 0.0 if mean == other else float((other - mean) / error) if error > 0 else float("inf")
-        value = "mean" if len(a.columns) == 1 else f"mean of {label}"
-        lines.append((name, value, float(mean), float(other), strength))
-    return lines
+    changes = changes_between(a, b)
+    columns = {name: [getattr(change, name) for change in changes] for name in ("column", "value", "before", "after")}
+    moved = [change.after - change.before for change in changes]
+    return frame(columns | {"change": moved, "strength": [change.strength for change in changes]})
 
 
 __all__ = ["compare", "importance_frame", "information", "probabilities", "summary"]

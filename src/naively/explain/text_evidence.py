@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from .._frames import frame
-from .._types import Codes, Floats, FrameLike, Label, TableLike
+from .._types import Codes, Floats, FrameLike, Label, Places, TableLike
 from ..data.column import Column
 from ..data.dict_rows import texts_of_rows
 from ..data.frame import Frame
@@ -19,6 +19,7 @@ from ..errors.message import Setting
 from ..families.family import TextTerm
 from ..model.protocols import FittedModel
 from ..stats import WordTable
+from ..stats.counts_html import commonest
 from ..text import TextReader, TextRows
 
 
@@ -115,12 +116,31 @@ def words_for_class(model: FittedModel, label: Label, top: int, column: str | No
     k, table, term = labels.index(label), texts[name].table, texts[name].term
     kept = term.words.numbers
     met = table.texts_of(kept)
-    lead = word_leads(np.asarray(term.word_scores, dtype=np.float64), met.sum(axis=1), k)
-    order = np.lexsort((table.ranks[kept], -lead * met[k]))[:top]
-    order = order[(lead[order] > 0) & (met[k, order] > 0)]
+    order, lead = strongest_places(texts[name], met, k, top)
     words = order.tolist() if table.numbered else table.lexicon.names(np.asarray(kept[order], dtype=np.int32))
     others = met.sum(axis=0) - met[k]
     return frame({"word": words, "lead": lead[order], f"texts of {label}": met[k, order], "other texts": others[order]})
+
+
+def strongest_places(texts: TextEvidence, met: Floats, k: int, top: int) -> tuple[Places, Floats]:
+    """Return the places of the words that count most for a class, the first counting most, and the leads of all."""
+    term, table = texts.term, texts.table
+    lead = word_leads(np.asarray(term.word_scores, dtype=np.float64), met.sum(axis=1), k)
+    order = np.lexsort((table.ranks[term.words.numbers], -lead * met[k]))[:top]
+    return order[(lead[order] > 0) & (met[k, order] > 0)], lead
+
+
+def strongest_word_names(model: FittedModel, name: str, classes: int, top: int) -> dict[int, list[str]]:
+    """Return the words that count most for each of the most frequent classes, by the place of the class."""
+    texts = texts_behind(model, [])[name]
+    kept, found = texts.term.words.numbers, {}
+    met = texts.table.texts_of(kept)
+    for k in sorted(commonest(met.sum(axis=1), classes).tolist()):
+        numbers = np.asarray(kept[strongest_places(texts, met, k, top)[0]], dtype=np.int32)
+        found[k] = (
+            [f"column {n}" for n in numbers.tolist()] if texts.table.numbered else texts.table.lexicon.names(numbers)
+        )
+    return found
 
 
 def word_leads(weights: Floats, mass: Floats, k: int) -> Floats:

@@ -65,4 +65,18 @@ class ScoreCounts:
         begin = np.maximum(np.searchsorted(every, every[end] - size, side="right") - 1, 0)
         rows = every[end] - every[begin]
         hits = np.minimum(own[end] - own[begin], rows)
-        return np.where(hits > 0, betaincinv(np.maximum(hits, 1e-9), rows - hits + 1, tail), 0.0)
+        return clopper_pearson_lower(rows, hits, tail)
+
+
+def clopper_pearson_lower(rows: Floats, hits: Floats, tail: float) -> Floats:
+    """Return the lower limits of proportions, given so many hits of so many rows, each too high with this probability.
+
+    >>> clopper_pearson_lower(np.array([10.0, 10.0]), np.array([0.0, 10.0]), 0.025).round(2).tolist()
+    [0.0, 0.69]
+    """
+    return np.where(hits > 0, betaincinv(np.maximum(hits, 1e-9), rows - hits + 1, tail), 0.0)
+
+
+def clopper_pearson_interval(rows: Floats, hits: Floats, tail: float) -> Floats:
+    """Return both limits of proportions, [2, proportion]."""
+    return np.stack([clopper_pearson_lower(rows, hits, tail), 1 - clopper_pearson_lower(rows, rows - hits, tail)])

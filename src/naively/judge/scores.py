@@ -388,6 +388,11 @@ class Scores(EvaluatedRows):
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from .scores_html import scores_html  # notebooks alone need it
+
+        return scores_html(self)
+
 
 def joined_scores(parts: Sequence[Scores]) -> Scores:
     """Return the scores of all rows of several, which have the same classes and costs."""

@@ -175,6 +175,11 @@ class Counts:
         shares = ", ".join(f"{label!s}: {n:.10g}" for label, n in zip(self.classes.labels, self.rows, strict=True))
         return f"Counts: {self.rows.sum():.10g} rows ({shares}), {len(self.columns)} columns"
 
+    def _repr_html_(self) -> str:
+        from .counts_html import counts_html  # which knows this class
+
+        return counts_html(self)
+
     def _schema_beside(self, other: Counts) -> AnySchema:
         if self.schema is None or other.schema is None:
             return self.schema or other.schema

@@ -1,0 +1,119 @@
+"""From a fitted model to its flat form: one function for each kind of model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._types import Floats, JsonObject
+from ..data.column import Column
+from ..errors import InvalidInput
+from ..families import Words
+from ..model.joint.model import JointModel
+from ..model.joint.weighted_terms import LEAST_SCORE
+from ..model.refined.model import RefinedModel
+from ..model.table_model import TableModel
+from .columns import flat_columns, label_json
+from .flat_model import FORMAT, VERSION, FlatModel
+from .joint import add_joint_terms
+from .refined import add_refined_terms
+from .terms import FlatColumn
+from .textbook import add_textbook_terms
+from .texts import text_column
+
+
+@dataclass
+class FlatParts:
+    """Columns and terms of pairs while a model is flattened."""
+
+    columns: dict[str, FlatColumn]
+    pairs: list[JsonObject] = field(default_factory=list)
+
+
+def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
+    """Return a fitted model as plain tables.
+
+    Parameters
+    ----------
+    model : TableModel
+        The fitted model: textbook, joint or refined.
+    words : int, optional
+        How many words of each column of texts are kept, the most frequent; by default all.
+
+    Returns
+    -------
+    FlatModel
+        The model as a value that JSON can hold.
+
+    Raises
+    ------
+    InvalidInput
+        If a column cannot be written as tables: vectors, hashed words, or words split by a function of Python.
+    """
+    for column in model.schema:
+        check_flat(column)
+    scorer, scale = model.scorer, model.scorer.scale
+    bins = model.counts.grid.numbers if isinstance(model, JointModel) else ()
+    bins = model.grid.numbers if isinstance(model, RefinedModel) else bins
+    columns = flat_columns(model, {one.name: one for one in bins})
+    columns |= {name: text_column(model, name, scale, words) for name in model.words}
+    columns = {column.name: columns[column.name] for column in model.schema}
+    pairs: list[JsonObject] = []
+    if isinstance(model, JointModel) and model.fit is not None:
+        kind = "joint"
+        pairs = add_joint_terms(model, columns)
+    elif isinstance(model, RefinedModel) and model.fit is not None:
+        kind = "refined"
+        add_refined_terms(model, columns)
+    else:
+        kind = "textbook"
+        add_textbook_terms(model, columns)
+    prior = np.array(scorer.temper(scorer.log_prior), dtype=np.float64)
+    content: JsonObject = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": kind,
+        "target": model.schema.target,
+        "classes": [label_json(label) for label in model.classes.labels],
+        "prior": prior,
+        "fallback": fallback_of(prior),
+        "floor": None if scorer.floor is None else np.array(scorer.floor),
+        "least": None if kind == "textbook" else LEAST_SCORE,
+    }
+    return FlatModel(content | columns_and_terms(columns, pairs, scale))
+
+
+def fallback_of(prior: Floats) -> Floats:
+    """Return the logarithms of the probabilities of a row that rules out every class."""
+    top = prior.max()
+    return np.asarray(prior - top - np.log(np.exp(prior - top).sum()))
+
+
+def columns_and_terms(columns: dict[str, FlatColumn], pairs: list[JsonObject], scale: float) -> JsonObject:
+    """Return columns in their order, and all terms: those of columns first."""
+    place = {name: at for at, name in enumerate(columns)}
+    paired = {name for term in pairs for name in term["columns"]}
+    found = [one.finished(place[name], scale, name in paired) for name, one in columns.items()]
+    together = [term | {"columns": [place[name] for name in term["columns"]]} for term in pairs]
+    terms = [term for _, own in found for term in own]
+    return {"columns": [fields for fields, _ in found], "terms": [*terms, *together]}
+
+
+def check_flat(column: Column) -> None:
+    """Refuse a column that cannot be written as tables."""
+    family = column.family
+    if column.type == "vector":
+        why = "holds vectors, whose cells have no names. Give each of its columns a name, such as those of a data frame"
+    elif not isinstance(family, Words):
+        return
+    elif family.hash_width is not None:
+        why = "has words that are known by their hash alone. Fit with hash_width=None"
+    elif family.tokenizer is not None or family.preprocessor is not None:
+        name = "tokenizer" if family.tokenizer is not None else "preprocessor"
+        why = f"is read by a function of Python ({name}), which JSON cannot hold. Fit without it"
+    else:
+        return
+    raise InvalidInput(
+        f"Column {column.name!r} {why}; or leave the column out, then flatten the model.", column=column.name
+    )

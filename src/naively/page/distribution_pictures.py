@@ -1,0 +1,161 @@
+"""The distribution of a column within each class, as a static picture; `model.js` draws the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import exp, log10, pi, sqrt
+
+from .._types import JsonObject
+from ..markup.numbers import count_text, number_text, probability_text
+from ..markup.palette import COLORS
+from ..markup.svg import fill_class, picture
+from ..markup.tags import Html, tag
+
+# Of a picture: its width, the height of the plane of a histogram, and the room for names of values.
+WIDTH, PLANE, NAMES = 340.0, 84.0, 112.0
+# Points of a curve.
+CURVE_POINTS = 60
+# Of more classes, bars are thin and without numbers.
+FEW_CLASSES = 4
+
+
+def distribution_picture(distribution: JsonObject, classes: Sequence[str], title: str) -> Html:
+    """Return the picture of a distribution of `column_facts`."""
+    kind = distribution["kind"]
+    if kind == "bins":
+        return histogram_picture(distribution, title)
+    if kind == "normal":
+        return density_picture(distribution, title)
+    return value_bars(distribution, classes, title)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def histogram_picture(bins: JsonObject, title: str) -> Html:
+    """Return a stepped line for each class: its proportion of rows in each bin, divided by the bin's width."""
+    counts: list[list[float]] = bins["counts"]
+    size = len(counts[0])
+    edges = [float(edge) for edge in range(size + 1)]
+    if not bins["even"]:
+        edges = [bins["low"], *bins["cuts"], bins["high"]]
+    span = edges[-1] - edges[0] or 1.0
+    at = [WIDTH * (edge - edges[0]) / span for edge in edges]
+    widths = [max(right - left, 0.5) for left, right in pairwise(at)]
+    dense = [
+        [n / (sum(line) or 1.0) / width for n, width in zip(line, widths, strict=True)] for line in counts
+    ]  # within each class
+    top = max((value for line in dense for value in line), default=0.0) or 1.0
+    parts = []
+    for k, line in enumerate(dense):
+        steps = "".join(f"V{_n(PLANE - (PLANE - 4) * y / top)}H{_n(x)}" for y, x in zip(line, at[1:], strict=True))
+        path = f"M0 {_n(PLANE)}{steps}V{_n(PLANE)}"
+        parts.append(tag("path", css=area_class(k), d=path))
+    ticks = bin_ticks(bins, at) if bins["even"] else scale_ticks(edges[0], edges[-1])
+    return picture(WIDTH, PLANE + 16, *parts, *_axis(ticks), title=title)
+
+
+def density_picture(normal: JsonObject, title: str) -> Html:
+    """Return the normal density of each class."""
+    known = [(n, mean, sd) for n, mean, sd in zip(normal["n"], normal["mean"], normal["sd"], strict=True)]
+    spread = [(mean - 3.2 * sd, mean + 3.2 * sd) for n, mean, sd in known if n > 0 and sd > 0]
+    if not spread:
+        return picture(WIDTH, 1, title=title)
+    low, high = min(one[0] for one in spread), max(one[1] for one in spread)
+    points = [low + (high - low) * at / (CURVE_POINTS - 1) for at in range(CURVE_POINTS)]
+    lines = [[_density(x, *one) for x in points] for one in known]
+    top = max(max(line) for line in lines) or 1.0
+    parts = []
+    for k, line in enumerate(lines):
+        ends = "L".join(f"{_n(WIDTH * at / (CURVE_POINTS - 1))} {_n(PLANE - (PLANE - 4) * y / top)}" for at, y in
+                        enumerate(line))  # fmt: skip
+        parts.append(tag("path", css=area_class(k), d=f"M{ends}"))
+    return picture(WIDTH, PLANE + 16, *parts, *_axis(scale_ticks(low, high)), title=title)
+
+
+def _density(x: float, n: float, mean: float, sd: float) -> float:
+    if n <= 0 or sd <= 0:
+        return 0.0
+    return exp(-0.5 * ((x - mean) / sd) ** 2) / (sd * sqrt(2 * pi))
+
+
+def scale_ticks(low: float, high: float) -> list[tuple[float, float]]:
+    """Return round numbers between both ends, each with its place.
+
+    >>> [value for _, value in scale_ticks(17.0, 93.0)]
+    [20.0, 40.0, 60.0, 80.0]
+    """
+    if not high > low:
+        return []
+    unit = 10.0 ** int(log10((high - low) / 3) // 1)
+    step = next(unit * m for m in (1, 2, 5, 10, 20) if (high - low) / (unit * m) <= 6)
+    first = -int(-low // step) * step
+    values = [first + at * step for at in range(int((high - first) // step) + 1)]
+    return [(WIDTH * (value - low) / (high - low), value) for value in values]
+
+
+def bin_ticks(bins: JsonObject, at: Sequence[float]) -> list[tuple[float, float]]:
+    """Return some cuts of bins that are drawn with equal widths."""
+    cuts = bins["cuts"]
+    each = max(1, -(-len(cuts) // 5))
+    return [(at[place + 1], cuts[place]) for place in range(0, len(cuts), each)]
+
+
+def _axis(ticks: Sequence[tuple[float, float]]) -> list[Html]:
+    parts = [tag("line", css="nv-zero", x1=0, x2=WIDTH, y1=PLANE, y2=PLANE)]
+    for x, value in ticks:
+        anchor = "start" if x < 12 else "end" if x > WIDTH - 12 else "middle"
+        parts.append(tag("text", number_text(value), css="nv-t", x=x, y=PLANE + 13, text_anchor=anchor))
+    return parts
+
+
+# -- labels and words --------------------------------------------------------------------------------------------------
+
+
+def value_bars(distribution: JsonObject, classes: Sequence[str], title: str) -> Html:
+    """Return a bar for each value and class: how frequent the value is in rows of the class, with its count."""
+    values, counts, totals = shown_values(distribution)
+    few = len(classes) <= FEW_CLASSES
+    thick, gap = (10.0, 5.0) if few else (max(2.0, 36.0 / len(classes)), 6.0)
+    shares = [[n / (totals[k] or 1.0) for n in line] for k, line in enumerate(counts)]
+    top = max((share for line in shares for share in line), default=0.0) or 1.0
+    room, height = WIDTH - NAMES - (44 if few else 4), len(classes) * thick + gap
+    parts = []
+    for at, value in enumerate(values):
+        y = at * height
+        name = value if len(value) <= 18 else f"{value[:17]}…"
+        parts.append(tag("text", name, css="nv-t", x=NAMES - 6, y=y + (height - gap) / 2 + 4, text_anchor="end"))
+        for k, label in enumerate(classes):
+            n, share = counts[k][at], shares[k][at]
+            width = max(room * share / top, 1.0 if n else 0.0)
+            bar = {"x": NAMES, "y": y + k * thick, "width": width, "height": thick - 1}
+            if few:
+                parts.append(tag("rect", css=fill_class(k), **bar))
+                parts.append(tag("text", count_text(n), css="nv-t q-n", x=NAMES + width + 4, y=y + k * thick + 8))
+            else:
+                said = f"{value}, {label}: {count_text(n)} ({probability_text(share)})"
+                parts.append(tag("rect", tag("title", said), css=fill_class(k), **bar))
+    return picture(WIDTH, max(len(values) * height - gap, 1.0), *parts, title=title)
+
+
+def shown_values(distribution: JsonObject) -> tuple[list[str], list[list[float]], list[float]]:
+    """Return the values with their counts [class][value], those of all others as one value, and the totals."""
+    counts: list[list[float]] = [list(line) for line in distribution["counts"]]
+    if distribution["kind"] == "words":
+        return list(distribution["words"]), counts, list(distribution.get("totals", [sum(line) for line in counts]))
+    values = list(distribution["values"])
+    if distribution["others"]:
+        values.append(f"+ {distribution['others']}")
+        for line, n in zip(counts, distribution["other_counts"], strict=True):
+            line.append(n)
+    return values, counts, [sum(line) for line in counts]
+
+
+def area_class(k: int) -> str:
+    """Return the class of the style sheet for an area with an outline in the color of class k."""
+    return f"q-k{k % COLORS}"
+
+
+def _n(value: float) -> str:
+    return f"{value:.0f}"

@@ -1,0 +1,96 @@
+"""The tab Model: the classes, what each column tells about them, and its distribution within each class."""
+
+from __future__ import annotations
+
+from .._types import JsonObject
+from ..markup.numbers import count_text, probability_text
+from ..markup.svg import share_bar, swatch
+from ..markup.tags import Html, joined, table, tag
+from .distribution_pictures import distribution_picture
+from .page_data import PageData
+from .page_strings import PageStrings
+
+# Columns that are drawn where scripts do not run, and those that have a line there.
+DRAWN_COLUMNS, LISTED_COLUMNS = 12, 60
+
+
+def model_section(data: PageData, strings: PageStrings) -> Html:
+    """Return the static part of the tab Model."""
+    return joined(
+        tag("p", strings.say("model.intro"), css="muted"),
+        class_table(data, strings),
+        tag("h3", strings.say("model.columns")),
+        tag("p", strings.say("model.columns.note"), css="muted"),
+        class_legend(data),
+        tag(
+            "div", [column_card(data, at, strings) for at in range(min(len(data.columns), DRAWN_COLUMNS))], css="cards"
+        ),
+        _other_columns(data, strings),
+    )
+
+
+def class_table(data: PageData, strings: PageStrings) -> Html:
+    """Return the classes with their numbers of rows and their proportions."""
+    total = sum(data.class_rows) or 1.0
+    order = sorted(range(len(data.classes)), key=lambda k: -data.class_rows[k])
+    rows = [
+        tag(
+            "tr",
+            tag("th", swatch(k), str(data.classes[k]), scope="row"),
+            tag("td", count_text(data.class_rows[k]), css="nv-n"),
+            tag("td", probability_text(data.class_rows[k] / total), css="nv-n"),
+            tag("td", share_bar(data.class_rows[k] / total, k)),
+        )
+        for k in order
+    ]
+    head = [strings.say(f"model.{key}") for key in ("class", "rows", "share")]
+    return table([*head, tag("span", strings.say("model.share"), css="hidden")], rows, css="m-classes")
+
+
+def class_legend(data: PageData) -> Html:
+    """Return the colors of the classes."""
+    names = [tag("li", swatch(k), str(label)) for k, label in enumerate(data.classes)]
+    return tag("ul", names, css="m-legend")
+
+
+def column_card(data: PageData, at: int, strings: PageStrings) -> Html:
+    """Return one column: its name, its mutual information as a bar, the sentence, the picture."""
+    facts = data.columns[at]
+    head = tag("h4", facts["name"], dir="auto")
+    shown = facts["distribution"]
+    picture = Html("")
+    if shown is not None:
+        title = strings.say(f"model.picture.{shown['kind']}", name=facts["name"])
+        picture = distribution_picture(shown, [str(label) for label in data.classes], title)
+    note = tag("p", strings.say("model.even"), css="muted") if shown is not None and shown.get("even") else Html("")
+    return tag(
+        "article", head, _bits(data, facts, strings), tag("p", facts["sentence"], dir="auto"), picture, note, css="card"
+    )
+
+
+def bits_text(facts: JsonObject, strings: PageStrings) -> str:
+    """Return the mutual information of a column with its standard error, as text."""
+    if facts["bits"] is None:
+        return strings.say("model.no_bits")
+    return strings.say("model.bits", bits=f"{facts['bits']:.3f}", error=f"{facts['error'] or 0:.3f}")
+
+
+def _bits(data: PageData, facts: JsonObject, strings: PageStrings) -> Html:
+    most = max((one["bits"] or 0.0 for one in data.columns), default=0.0) or 1.0
+    said = tag("span", bits_text(facts, strings))
+    return tag("div", share_bar((facts["bits"] or 0.0) / most, 6), said, css="m-bits")
+
+
+def _other_columns(data: PageData, strings: PageStrings) -> Html:
+    """Return the columns that are not drawn as a table; scripts draw them when they are asked for."""
+    others = data.columns[DRAWN_COLUMNS:]
+    if not others:
+        return Html("")
+    rows = [
+        tag("tr", tag("th", one["name"], scope="row", dir="auto"), tag("td", bits_text(one, strings)))
+        for one in others[:LISTED_COLUMNS]
+    ]
+    left = len(others) - len(rows)
+    more = tag("p", strings.say("model.left", n=count_text(left)), css="muted") if left else Html("")
+    head = [strings.say("model.column"), strings.say("model.information")]
+    return tag("div", table(head, rows, css="m-others"), more, css="m-more")

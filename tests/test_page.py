@@ -1,0 +1,217 @@
+"""The page as a text: what it may load, what is escaped, what it says it holds, and how large it is."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import naively as nv
+from naively.errors import InvalidSetting
+from naively.page.packed import unpacked_data
+from naively.page.page import json_for_script, page_script, report_page
+from naively.page.page_strings import ASSETS, LANGUAGES, page_strings
+from naively.page.report_rows import ReportRows, places_of_report_rows
+from naively.page.row_explanation import typical_row
+
+from .page_cases import page_data, penguin_table, shared_table
+
+HOSTILE = [
+    "</script>", '"><img src=x onerror=alert(1)>', "it's \"quoted\"", "مرحبا", "🐧", "a & b <b>", "\u2028 line", "]]>",
+    "{x}",
+]  # fmt: skip
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and its visible text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, name, attributes):
+        """Keep an element."""
+        self.found.append((name, dict(attributes)))
+
+    def handle_data(self, text):
+        """Keep a text."""
+        self.texts.append(text)
+
+
+@pytest.fixture(scope="module")
+def penguins():
+    table = penguin_table()
+    return nv.NaiveBayes().fit(table, target="species"), table
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """Return a model whose columns, labels and classes are what an attacker would choose."""
+    rng = np.random.default_rng(0)
+    classes = np.array(HOSTILE[:3], dtype=object)[rng.integers(0, 3, 300)]
+    columns = {name: np.array(HOSTILE, dtype=object)[rng.integers(0, len(HOSTILE), 300)] for name in HOSTILE}
+    columns["1e308"] = np.where(rng.random(300) < 0.5, 1e100, -1e100)
+    return nv.NaiveBayes(model="textbook").fit(columns, classes)
+
+
+def digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_the_policy_allows_this_style_and_these_scripts_and_nothing_else(penguins):
+    page = report_page(page_data(penguins[0]))
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    loader = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]
+    assert rules["default-src"] == "'none'"
+    assert rules["style-src"] == digest(re.search(r"<style>(.*?)</style>", page, re.DOTALL)[1])
+    assert rules["script-src"].split() == [digest(loader), digest(page_script(["row", "model", "quality"], False))]
+    assert rules["base-uri"] == rules["form-action"] == "'none'"
+    assert "connect-src" not in rules
+    served = report_page(page_data(penguins[0], server={"learn": False}))
+    assert "connect-src &#x27;self&#x27;" in served
+
+
+def test_nothing_is_loaded_and_no_element_has_a_style_or_a_listener(hostile):
+    for name, attributes in Elements(report_page(page_data(hostile))).found:
+        assert name not in {"link", "img", "iframe", "object", "base", "form"}
+        assert not {key for key in attributes if key == "style" or key.startswith("on")}
+        assert not (attributes.get("src") or "").strip()
+        assert (attributes.get("href") or "#").startswith("#")
+
+
+def test_what_people_wrote_is_text(hostile):
+    page = report_page(page_data(hostile, title="</title><script>alert(1)</script>"))
+    found = Elements(page)
+    assert [name for name, _ in found.found].count("script") == 2
+    shown = "".join(found.texts)
+    for text in HOSTILE[:3]:
+        assert text in shown
+    assert unpacked_data(page)["title"] == "</title><script>alert(1)</script>"
+    assert {column["name"] for column in unpacked_data(page)["columns"]} == {*HOSTILE, "1e308"}
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "\ud800 half a pair", "\x00", "<!--"])
+def test_json_within_a_script_element_is_the_value_and_ends_nothing(text):
+    written = json_for_script({"text": text})
+    assert json.loads(written) == {"text": text}
+    assert not re.search("[<>&\u2028\u2029\ud800-\udfff]", written)
+
+
+def test_the_footer_says_what_the_file_holds(penguins):
+    nb, table = penguins
+    without = "".join(Elements(report_page(page_data(nb))).texts)
+    assert "3 classes (Adelie, Chinstrap, Gentoo)" in without
+    assert "holds no rows" in without
+    assert f"naively {nv.__version__}" in without
+    some = "".join(Elements(report_page(page_data(nb, table, "species", rows=20))).texts)
+    assert "20 of 344 rows of table.csv" in some
+    assert "fitted on them" in some
+
+
+def test_without_scripts_the_row_is_explained(penguins):
+    nb, table = penguins
+    cells = {name: cell for name, cell in table.iloc[0].items() if name != "species"}
+    shown = " ".join(Elements(report_page(page_data(nb, table, "species", rows=344))).texts)
+    assert "Answer: Adelie, > 99.9 %." in shown
+    assert "52 of 152 Adelie · 0 of 68 Chinstrap · 0 of 124 Gentoo" in shown
+    evidence = nb.explain(cells, against="Chinstrap")
+    total = evidence.log_joint[0, 0] - evidence.log_joint[0, 1]
+    assert f"+{total:.2f}" in shown
+
+
+def test_every_text_is_there_in_every_language():
+    assert len({frozenset(page_strings(language).texts) for language in LANGUAGES}) == 1
+    for path in (ASSETS / "strings").glob("*.json"):
+        for key, versions in json.loads(path.read_text("utf-8")).items():
+            assert set(versions) == set(LANGUAGES), key
+            places = {language: sorted(re.findall(r"\{(\w+)\}", text)) for language, text in versions.items()}
+            assert places["en"] == places["zh"], key
+
+
+def test_scripts_name_only_texts_that_there_are():
+    for path in ASSETS.glob("*.js"):
+        for key in re.findall(r'say\("([\w.]+)"', path.read_text("utf-8")):
+            assert key in page_strings("en").texts, (path.name, key)
+
+
+def test_no_script_has_a_text_of_several_lines():
+    """Indents and lines that are comments are left out of the page: that changes nothing but the size."""
+    for path in ASSETS.glob("*.js"):
+        for line in path.read_text("utf-8").splitlines():
+            code = re.sub(r"^\s*//.*|\\.", "", line)
+            assert code.count("`") % 2 == 0, (path.name, line)
+
+
+def test_scripts_never_write_html():
+    for path in ASSETS.glob("*.js"):
+        text = path.read_text("utf-8")
+        for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+            assert forbidden not in text, (path.name, forbidden)
+
+
+def test_a_language_that_is_not_there_is_refused(penguins):
+    with pytest.raises(InvalidSetting, match="language='fr' is no language of the page"):
+        report_page(page_data(penguins[0], language="fr"))
+
+
+def test_penguins_without_rows_are_small(penguins):
+    assert len(report_page(page_data(penguins[0])).encode()) <= 90 * 1024
+
+
+def test_adult_without_rows_is_small():
+    table = shared_table("adult-train.csv.gz")
+    page = report_page(page_data(nv.NaiveBayes().fit(table, target="income")))
+    assert len(page.encode()) <= 250 * 1000
+
+
+def test_the_words_are_there_only_where_the_model_has_texts(penguins):
+    assert 'id="words"' not in report_page(page_data(penguins[0]))
+
+
+# -- which rows --------------------------------------------------------------------------------------------------------
+
+
+def test_few_rows_are_all_held():
+    assert places_of_report_rows(np.full((5, 2), 0.5), np.zeros(5, dtype=np.int64), 10).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_of_many_rows_the_most_surprising_and_others_spread_evenly_are_held():
+    surprise = np.linspace(0.99, 0.5, 1000)
+    surprise[[7, 500]] = 0.01, 0.02
+    probabilities = np.stack([surprise, 1 - surprise], axis=1)
+    places = places_of_report_rows(probabilities, np.zeros(1000, dtype=np.int64), 40)
+    assert len(places) == 40
+    assert {7, 500} <= set(places.tolist())
+    assert {0, *range(982, 1000)} <= set(places.tolist())
+    assert np.all(np.diff(places) > 0)
+
+
+def test_rows_of_unknown_class_are_spread_and_no_rows_are_none():
+    truth = np.full(100, -1, dtype=np.int64)
+    assert places_of_report_rows(np.full((100, 2), 0.5), truth, 5).tolist() == [0, 25, 50, 74, 99]
+    assert places_of_report_rows(np.full((100, 2), 0.5), truth, 0).tolist() == []
+
+
+def test_an_empty_choice_of_rows_is_no_rows(penguins):
+    page = report_page(page_data(penguins[0]))
+    assert unpacked_data(page)["rows"] is None
+    empty = report_page(replace(page_data(penguins[0]), rows=ReportRows({"x": []}, [], [], 10)))
+    assert unpacked_data(empty)["rows"] is None
+
+
+def test_the_typical_row_is_the_middle_of_each_column():
+    bins = {"kind": "bins", "cuts": [10.0, 20.0], "low": 0.0, "high": 30.0, "counts": [[10, 5, 0], [0, 5, 10]]}
+    labels = {"kind": "labels", "values": ["a", "b"], "counts": [[1, 5], [3, 0]], "others": 0}
+    normal = {"kind": "normal", "n": [10, 30], "mean": [1.0, 2.0], "sd": [1.0, 1.0]}
+    columns = [{"name": str(at), "distribution": one} for at, one in enumerate([bins, labels, normal, None])]
+    assert typical_row(columns) == {"0": 15.0, "1": "b", "2": 1.75, "3": None}

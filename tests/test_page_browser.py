@@ -1,0 +1,448 @@
+"""The shell of the page and its tabs Row and Words, in Chromium."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import naively as nv
+from naively.markup import numbers
+from naively.page.page import report_page
+
+from .browser import launched, silent_page
+from .page_cases import page_data, penguin_table, plain, shared_table
+from .test_page import HOSTILE
+
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with launched() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+class Shown:
+    """A model and the file of its page."""
+
+    def __init__(self, folder, name, nb, table=None, target="", **more):
+        self.nb, self.table, self.target = nb, table, target
+        path = folder / f"{name}.html"
+        path.write_text(report_page(page_data(nb, table, target, **more)), "utf-8")
+        self.url = path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def penguins(folder):
+    table = penguin_table()
+    return Shown(folder, "penguins", nv.NaiveBayes().fit(table, target="species"), table, "species", rows=40)
+
+
+@pytest.fixture(scope="module")
+def adult(folder):
+    table = shared_table("adult-train.csv.gz")
+    return Shown(folder, "adult", nv.NaiveBayes().fit(table, target="income"), table, "income")
+
+
+@pytest.fixture(scope="module")
+def chinese(folder):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"城市": rng.choice(["北京", "上海", "广州"], 200), "年龄": rng.integers(18, 80, 200)})
+    table["类别"] = np.where(table["年龄"] + 20 * (table["城市"] == "北京") > 55, "是", "否")
+    nb = nv.NaiveBayes().fit(table, target="类别")
+    return Shown(folder, "chinese", nb, table, "类别", language="zh", title="模型")
+
+
+@pytest.fixture(scope="module")
+def hostile(folder):
+    rng = np.random.default_rng(0)
+    classes = np.array(HOSTILE[:3], dtype=object)[rng.integers(0, 3, 300)]
+    columns = {name: np.array([*HOSTILE, ""], dtype=object)[rng.integers(0, 10, 300)] for name in HOSTILE}
+    columns["1e308"] = np.where(rng.random(300) < 0.5, 1e100, -1e100)
+    return Shown(folder, "hostile", nv.NaiveBayes(model="textbook").fit(columns, classes))
+
+
+def opened(page, url):
+    page.goto(url)
+    page.wait_for_selector(".alive .columns")
+
+
+def current(page):
+    """Return the row that is shown, its probabilities and the classes that are compared."""
+    return page.evaluate(
+        "() => { const now = Naively.currentRow(); return {...now, result: undefined,"
+        " probabilities: [...now.result.probabilities], joint: [...now.result.joint]}; }"
+    )
+
+
+def assert_as_python(page, shown):
+    """Assert that the page has the probabilities of Python, and that its bars add up to its log-odds."""
+    now = current(page)
+    expected = shown.nb.predict_proba(now["row"])[0]
+    np.testing.assert_allclose(now["probabilities"], expected, atol=1e-6)
+    texts = numbers.probability_texts(now["probabilities"])
+    for k, text in enumerate(texts):
+        assert page.locator(f'[data-class="{k}"]').text_content() == text
+    assert_adds_up(page, now)
+
+
+def assert_adds_up(page, now):
+    values = page.evaluate(
+        "() => [...document.querySelectorAll('.columns .value')].map((e) => Number(e.dataset.value))"
+    )
+    total = now["joint"][now["of"]] - now["joint"][now["against"]]
+    shown = float(page.locator(".part .total").get_attribute("data-value"))
+    assert math.isclose(shown, total, abs_tol=1e-9)
+    assert math.isclose(sum(values), total, abs_tol=1e-6)
+
+
+def row_of(shown, at):
+    return {name: plain(cell) for name, cell in shown.table.drop(columns=shown.target).iloc[at].items()}
+
+
+# -- the row -----------------------------------------------------------------------------------------------------------
+
+
+def test_editing_moves_everything_to_what_python_says(browser, penguins):
+    with silent_page(browser) as page:
+        opened(page, penguins.url)
+        assert_as_python(page, penguins)
+        page.get_by_role("spinbutton", name="bill_length_mm").fill("49.5")
+        assert current(page)["row"]["bill_length_mm"] == 49.5
+        assert_as_python(page, penguins)
+        page.get_by_role("combobox", name="island").fill("Dre")
+        page.keyboard.press("Enter")
+        assert current(page)["row"]["island"] == "Dream"
+        assert_as_python(page, penguins)
+        page.get_by_role("slider", name="body_mass_g").fill("4200")
+        assert_as_python(page, penguins)
+        page.get_by_role("switch", name="sex: missing").check()
+        assert current(page)["row"]["sex"] is None
+        assert_as_python(page, penguins)
+        page.get_by_role("switch", name="sex: missing").uncheck()
+        assert current(page)["row"]["sex"] == "male"
+        page.get_by_role("combobox", name="island").fill("an island of its own")
+        page.keyboard.press("Tab")
+        assert current(page)["row"]["island"] == "an island of its own"
+        assert "Never counted" in page.locator(".column", has_text="island").first.inner_text()
+        assert_as_python(page, penguins)
+
+
+def test_every_class_can_be_explained_against_every_other(browser, penguins):
+    with silent_page(browser) as page:
+        opened(page, penguins.url)
+        for of, against in [("2", "0"), ("1", "2"), ("0", "1")]:
+            page.get_by_label("Class whose log-odds are shown").select_option(of)
+            page.get_by_label("Class it is compared with").select_option(against)
+            now = current(page)
+            assert (now["of"], now["against"]) == (int(of), int(against))
+            assert_adds_up(page, now)
+
+
+def test_pairs_are_listed_and_add_up_to_their_sum(browser, penguins):
+    with silent_page(browser) as page:
+        opened(page, penguins.url)
+        page.locator(".together > summary").click()
+        page.wait_for_selector(".pairs li")
+        values = page.evaluate(
+            "() => [...document.querySelectorAll('.pairs .value')].map((e) => Number(e.dataset.value))"
+        )
+        total = float(page.locator(".together > summary .value").get_attribute("data-value"))
+        assert len(values) == 21
+        assert math.isclose(sum(values), total, abs_tol=1e-9)
+        assert [abs(value) for value in values] == sorted([abs(value) for value in values], reverse=True)
+
+
+def test_the_axis_shows_what_would_result_and_a_click_takes_it(browser, penguins):
+    with silent_page(browser) as page:
+        opened(page, penguins.url)
+        plot = page.locator(".column", has_text="bill_length_mm").first.locator(".plot")
+        box = plot.bounding_box()
+        plot.hover(position={"x": box["width"] * 0.8, "y": 10})
+        promised = plot.locator(".tip").text_content()
+        plot.click(position={"x": box["width"] * 0.8, "y": 10})
+        value, _, total = promised.partition(" → ")
+        assert math.isclose(current(page)["row"]["bill_length_mm"], float(value), rel_tol=0.01)
+        shown = page.locator(".part .total").text_content()
+        assert abs(float(shown.replace("−", "-")) - float(total.replace("−", "-"))) < 0.5
+        labels = page.locator(".column", has_text="island").first.locator(".plot")
+        labels.click(position={"x": 20, "y": 10})
+        assert current(page)["row"]["island"] == "Biscoe"
+        assert_as_python(page, penguins)
+
+
+def test_rows_of_the_report_follow_each_other_and_reset_undoes_changes(browser, penguins):
+    with silent_page(browser) as page:
+        opened(page, penguins.url)
+        first = current(page)["row"]
+        page.get_by_role("button", name="Next").click()
+        second = current(page)["row"]
+        assert second != first
+        page.get_by_role("spinbutton", name="year").fill("2009")
+        page.get_by_role("spinbutton", name="body_mass_g").fill("3000")
+        assert current(page)["row"] != second
+        page.get_by_role("button", name="Reset").click()
+        assert current(page)["row"] == second
+        page.get_by_role("button", name="Previous").click()
+        assert current(page)["row"] == first
+        page.evaluate("Naively.openRow(5)")
+        assert "6 of 40" in page.locator(".toolbar").inner_text()
+
+
+def test_a_link_restores_everything_in_a_new_page(browser, penguins):
+    with silent_page(browser) as page:
+        opened(page, penguins.url)
+        page.get_by_role("button", name="Next").click()
+        page.get_by_role("spinbutton", name="bill_depth_mm").fill("15.25")
+        page.get_by_role("combobox", name="island").fill("#&=%'\"<é企鹅")
+        page.keyboard.press("Tab")
+        page.get_by_label("Class whose log-odds are shown").select_option("2")
+        before, link = current(page), page.evaluate("Naively.link()")
+        page.wait_for_function("link => location.href === link", arg=link)
+    with silent_page(browser) as page:
+        opened(page, link)
+        assert current(page) == before
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    ["#row&cells=%7B", "#row&cells=[1]&at=-7", "#nowhere&at=1e9", "#row&at=%22x%22&compare=[9,9]", "#&&=&==",
+     "#row&cells=%E0%A4%A", "#row&cells=%7B%22year%22%3A%7B%7D%2C%22__proto__%22%3A1%2C%22sex%22%3A%5B%5D%7D"],
+)  # fmt: skip
+def test_a_damaged_link_opens_the_page(browser, penguins, fragment):
+    with silent_page(browser) as page:
+        opened(page, penguins.url + fragment)
+        assert_as_python(page, penguins)
+
+
+def test_a_row_is_copied_as_json_as_python_and_as_a_link(browser, penguins):
+    with silent_page(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
+        opened(page, penguins.url)
+        now = current(page)
+        copied = {}
+        for kind in ("JSON", "Python"):
+            page.get_by_role("button", name=f"Copy as {kind}").click()
+            page.wait_for_selector(".toolbar :text('Copied')")
+            copied[kind] = page.evaluate("navigator.clipboard.readText()")
+        assert json.loads(copied["JSON"]) == now["row"]
+        answer = eval(copied["Python"], {"nb": penguins.nb})
+        np.testing.assert_allclose(answer[0], now["probabilities"], atol=1e-6)
+
+
+def test_adult_rows_are_scored_as_in_python(browser, adult):
+    with silent_page(browser) as page:
+        opened(page, adult.url)
+        for _ in range(8):
+            assert_as_python(page, adult)
+            page.get_by_role("button", name="Next").click()
+        page.get_by_role("combobox", name="occupation").fill("exec")
+        page.keyboard.press("Enter")
+        page.get_by_role("spinbutton", name="capital-gain").fill("15024")
+        assert_as_python(page, adult)
+
+
+def test_more_than_six_classes_are_folded(browser, folder):
+    table = shared_table("segment.csv")
+    target = table.columns[-1]
+    shown = Shown(folder, "segment", nv.NaiveBayes().fit(table, target=target), table, target)
+    with silent_page(browser) as page:
+        opened(page, shown.url)
+        assert page.locator(".card ul.classes").first.locator("li").count() == 5
+        assert "2 more classes" in page.locator(".card").first.inner_text()
+        assert_as_python(page, shown)
+
+
+def test_a_class_that_is_ruled_out_is_shown_as_such(browser, folder):
+    table = {"sky": ["sunny", "rain", "sunny", "rain"], "wind": ["calm", "storm", "storm", "calm"]}
+    nb = nv.NaiveBayes(estimate="mle", model="textbook").fit(table, ["out", "in", "out", "out"])
+    shown = Shown(folder, "ruled-out", nb)
+    with silent_page(browser) as page:
+        opened(page, f"{shown.url}#row&cells=%7B%22sky%22%3A%22sunny%22%2C%22wind%22%3Anull%7D")
+        assert "in (ruled out)" in page.locator(".card").first.inner_text()
+        assert page.locator(".part .total").text_content() == "+∞"
+        assert page.locator('[data-class="1"]').text_content() == "100 %"
+        page.get_by_role("combobox", name="wind").fill("calm")
+        page.keyboard.press("Enter")
+        assert current(page)["probabilities"] == [0.0, 1.0]
+
+
+# -- the shell ---------------------------------------------------------------------------------------------------------
+
+
+def test_hostile_names_are_text(browser, hostile):
+    with silent_page(browser) as page:
+        page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+        opened(page, hostile.url)
+        assert page.locator("img").count() == 0
+        for name in HOSTILE:
+            assert page.get_by_role("group", name=name, exact=True).count() == 1
+        page.get_by_role("combobox", name="🐧").fill("<img")
+        page.keyboard.press("Enter")
+        assert current(page)["row"]["🐧"] == HOSTILE[1]
+        page.get_by_role("spinbutton", name="1e308").fill("1e308")
+        assert all(math.isfinite(p) for p in current(page)["probabilities"])
+        assert page.locator("img").count() == 0
+
+
+def test_offline_the_page_asks_for_nothing(browser, penguins):
+    asked = []
+    with silent_page(browser) as page:
+        page.context.set_offline(True)
+        page.on("request", lambda request: asked.append(request.url))
+        opened(page, penguins.url)
+        for name in page.evaluate("[...document.querySelectorAll('[role=tab]')].map((tab) => tab.id)"):
+            page.locator(f"#{name}").click()
+        page.locator("#tab-row").click()
+        page.get_by_role("button", name="Next").click()
+        assert_as_python(page, penguins)
+    assert asked == [penguins.url]
+
+
+def test_no_text_is_the_name_of_a_text(browser, penguins, chinese):
+    for shown in (penguins, chinese):
+        with silent_page(browser) as page:
+            opened(page, shown.url)
+            text = page.evaluate("document.body.innerText")
+            assert not [word for word in text.split() if word.startswith(("row.", "page.", "words."))]
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_phone_shows_it_without_scrolling_sideways(browser, penguins, chinese, hostile, script):
+    for shown in (penguins, chinese, hostile):
+        with silent_page(browser, viewport=PHONE, java_script_enabled=script) as page:
+            if script:
+                opened(page, shown.url)
+                page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            else:
+                page.goto(shown.url)
+            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_dark_colors_follow_the_reader(browser, penguins):
+    colors = {}
+    for scheme in ("light", "dark"):
+        with silent_page(browser, color_scheme=scheme) as page:
+            opened(page, penguins.url)
+            colors[scheme] = page.evaluate(
+                "['body', '.card', 'input'].map((css) => { const style = getComputedStyle(document.querySelector(css));"
+                " return [style.color, css === 'body' ? style.backgroundColor : '']; })"
+            )
+    assert all(light != dark for light, dark in zip(colors["light"], colors["dark"], strict=True))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE])
+def test_axe_finds_nothing(browser, penguins, chinese, hostile, scheme, viewport):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
+    for shown in (penguins, chinese, hostile):
+        with silent_page(browser, color_scheme=scheme, viewport=viewport) as page:
+            opened(page, shown.url)
+            page.evaluate("document.querySelectorAll('#row details').forEach((one) => { one.open = true; })")
+            found = axe.run(page, context="body > header, .sticky, #row, footer")
+            assert not found.response["violations"], found.generate_report()
+
+
+def test_everything_can_be_done_with_the_keyboard(browser, penguins):
+    with silent_page(browser) as page:
+        opened(page, penguins.url)
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.id") == "tab-row"
+        page.keyboard.press("ArrowRight")
+        assert page.locator("#tab-model").get_attribute("aria-selected") == "true"
+        assert page.locator("#model").is_visible()
+        assert not page.locator("#row").is_visible()
+        page.keyboard.press("Home")
+        assert page.locator("#row").is_visible()
+        reached = set()
+        for _ in range(80):
+            page.keyboard.press("Tab")
+            here = page.evaluate(
+                "() => { const e = document.activeElement; return [e.getAttribute('role') || e.type || e.tagName,"
+                " e.labels?.[0]?.textContent ?? e.getAttribute('aria-label') ?? e.textContent]; }"
+            )
+            reached.add(tuple(here))
+            if here == ["combobox", "island"]:
+                page.keyboard.press("ArrowDown")
+                page.keyboard.press("ArrowDown")
+                page.keyboard.press("Enter")
+            if here == ["range", "bill_length_mm"]:
+                page.keyboard.press("End")
+        changed = current(page)["row"]
+        assert changed["island"] == "Biscoe"
+        assert changed["bill_length_mm"] > 55
+        assert_as_python(page, penguins)
+        assert {("switch", f"{name}: missing") for name in changed} <= reached
+        assert {("number", "year"), ("range", "year")} <= reached
+
+
+def test_all_parts_are_printed(browser, penguins):
+    with silent_page(browser) as page:
+        opened(page, penguins.url)
+        page.emulate_media(media="print")
+        for name in ("row", "model", "quality"):
+            assert page.locator(f"#{name}").is_visible()
+            assert page.locator(f"#heading-{name}").is_visible()
+        assert not page.locator(".toolbar").is_visible()
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert background == "rgb(255, 255, 255)"
+
+
+def test_without_scripts_the_parts_are_below_each_other(browser, penguins):
+    with silent_page(browser, java_script_enabled=False) as page:
+        page.goto(penguins.url)
+        for name in ("row", "model", "quality"):
+            assert page.locator(f"#{name}").is_visible()
+        assert "Answer: Adelie" in page.locator("#row").inner_text()
+
+
+def test_chinese_characters_are_drawn(browser, chinese):
+    with silent_page(browser) as page:
+        opened(page, chinese.url)
+        assert "单行" in page.locator("[role=tab]").first.inner_text()
+        assert "北京" in page.locator("body").inner_text() or "上海" in page.locator("body").inner_text()
+        # Characters without a glyph are all drawn as the same box.
+        drawn = page.evaluate(
+            """() => ["单", "行", "北", "\\uffff"].map((character) => {
+              const canvas = Object.assign(document.createElement("canvas"), { width: 40, height: 40 });
+              const pen = canvas.getContext("2d");
+              pen.font = `30px ${getComputedStyle(document.body).fontFamily}`;
+              pen.fillText(character, 4, 32);
+              return canvas.toDataURL();
+            })"""
+        )
+        assert len(set(drawn)) == 4
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_written_as_in_python(browser, penguins):
+    rng = np.random.default_rng(5)
+    ties = [0.125, 0.375, -0.125, 2.5, 12345.0, 14085.0, 0.00012345, 1e-5, 1e9, 123456789.0, 99999.0, 0.99995]
+    spread = rng.normal(size=400) * 10.0 ** rng.integers(-12, 12, 400)
+    values = [*ties, *spread.tolist(), *np.round(spread, 1).tolist(), 0.0, 1.0, -0.001, 1e21, 1e100]
+    chances = [*np.abs(np.tanh(spread)).tolist(), 0.0, 1.0, 0.9995, 0.9994999, 0.0005, 0.12250, 1 - 1e-12, 1e-12]
+    with silent_page(browser) as page:
+        opened(page, penguins.url)
+        shown = page.evaluate(
+            "([values, chances]) => { const { signed, number, count, probability } = Naively.numbers; return {"
+            " signed: values.map((x) => signed(x)), number: values.map((x) => number(x)),"
+            " count: values.map((x) => count(x)), probability: chances.map((p) => probability(p)),"
+            " ends: [signed(Infinity), signed(-Infinity), signed(NaN), probability(NaN), number(-Infinity)] }; }",
+            [values, chances],
+        )
+    few = [value for value in values if abs(value) < 1e20]
+    assert shown["signed"][: len(few)] == [numbers.signed(value) for value in few]
+    assert shown["number"] == [numbers.number_text(value) for value in values]
+    assert shown["count"][: len(few)] == [numbers.count_text(value) for value in few]
+    assert shown["probability"] == [numbers.probability_text(p) for p in chances]
+    assert shown["ends"] == ["+∞", "−∞", "", "–", "−∞"]
