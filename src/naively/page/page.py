@@ -13,6 +13,7 @@ from .._types import JsonObject
 from ..markup.numbers import count_text
 from ..markup.style import picture_css, theme_css
 from ..markup.tags import Html, joined, tag
+from .compare_section import compare_section
 from .model_section import model_section
 from .packed import LOADER, packed_text, shorter_script, shorter_style
 from .page_data import PageData
@@ -37,6 +38,7 @@ SECTIONS = (
     PageSection("model", model_section),
     PageSection("quality", quality_section),
     PageSection("words", words_section),
+    PageSection("compare", compare_section),
 )
 # What each tab runs, after the shell and the scorer; what a page does not need is not in it.
 SCRIPTS = {
