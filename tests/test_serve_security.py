@@ -23,6 +23,8 @@ from .serving import CSV, JSON, PENGUINS, ROW, Server, penguin_model, problem, r
 
 TOKEN = "a-token-of-enough-characters"
 BODY = json.dumps(ROW).encode()
+POST = b"POST /api/v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+SLOW_BODY = POST + b"Content-Length: 1000\r\n\r\n{"
 
 
 @pytest.fixture(scope="module")
@@ -400,9 +402,7 @@ def test_too_many_uploads_at_once_are_refused(server):
         b"",
         b"POST /api/v1/pre",
         b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
-        b"POST /api/v1/predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{".replace(
-            b"Host: a", b"Host: localhost"
-        ),
+        SLOW_BODY,
         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTT",
     ],
     ids=["nothing", "a line", "headers", "a body", "a second request"],
