@@ -84,14 +84,15 @@ def scored_rows(fitted: FittedClassifier, source: RowSource, progress: Progress 
     if not source.labelled:
         posterior = probabilities_of(fitted, source.rows)
         return ScoredRows(posterior, np.full(len(posterior), -1, dtype=np.intp), None, QualitySource("given"))
-    if are_rows_of_fit(fitted, source):
-        scores, how = scores_by_leave_one_out(fitted, source.rows, source.y, None, source.target), "leave_one_out"
+    how = QualitySource("leave_one_out" if are_rows_of_fit(fitted, source) else "given")
+    if how.kind == "given":
+        scores = _scores_as_they_are(fitted, source, progress)
     else:
-        scores, how = _scores_as_they_are(fitted, source, progress), "given"
+        scores = scores_by_leave_one_out(fitted, source.rows, source.y, None, source.target)
     known = len(fitted.classes)
     assert scores.posterior is not None
     truth = np.where(scores.truth < known, scores.truth, -1)
-    return ScoredRows(scores.posterior[:, :known], truth, scores, QualitySource(how))
+    return ScoredRows(scores.posterior[:, :known], truth, scores, how)
 
 
 def are_rows_of_fit(fitted: FittedClassifier, source: RowSource) -> bool:

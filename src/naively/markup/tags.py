@@ -77,10 +77,13 @@ def details(summary: Child, *children: Child, opened: bool = False) -> Html:
     return tag("details", tag("summary", summary), *children, open=opened)
 
 
-def table(head: Sequence[Child], rows: Iterable[Html], css: str = "", numbers: Collection[int] = ()) -> Html:
+def table(
+    head: Sequence[Child], rows: Iterable[Html], css: str = "", numbers: Collection[int] = (), caption: Child = ""
+) -> Html:
     """Return a table of rows that are HTML, below a line of headings; those above numbers are aligned as these are."""
     heads = [tag("th", one, scope="col", css="nv-n" if at in numbers else "") for at, one in enumerate(head)]
-    return tag("table", tag("thead", tag("tr", heads)), tag("tbody", list(rows)), css=css)
+    body = (tag("thead", tag("tr", heads)), tag("tbody", list(rows)))
+    return tag("table", tag("caption", caption) if caption else "", *body, css=css)
 
 
 def scrolled(what: Html, name: str) -> Html:

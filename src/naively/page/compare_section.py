@@ -114,7 +114,7 @@ def _table(key: str, rows: Sequence[Html], found: JsonObject, strings: PageStrin
         return Html("")
     heads = [strings.say("compare.what"), *found["names"], "", strings.say("compare.change"), ""]
     caption = strings.say(key)
-    return tag("div", table(heads, rows, caption, css="q-compare"), css="scroll", tabindex=0, role="region",
+    return tag("div", table(heads, rows, css="q-compare", caption=caption), css="scroll", tabindex=0, role="region",
                aria_label=caption)  # fmt: skip
 
 

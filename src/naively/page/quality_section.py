@@ -256,5 +256,5 @@ def confusion_table(data: PageData, quality: JsonObject, strings: PageStrings) -
     lines = [tag("tr", tag("th", name, scope="row"), [cell(k, j) for j in range(n)]) for k, name in enumerate(names)]
     caption, left = strings.say("quality.confusion.caption"), len(data.classes) - n
     more = tag("p", strings.say("quality.more_classes", n=left), css="muted") if left else Html("")
-    cells = table([strings.say("quality.true_answer"), *names], lines, caption, css="confusion")
+    cells = table([strings.say("quality.true_answer"), *names], lines, css="confusion", caption=caption)
     return tag("div", cells, more, css="scroll", tabindex=0, role="region", aria_label=caption)
