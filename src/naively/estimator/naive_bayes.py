@@ -1110,7 +1110,7 @@ class NaiveBayes(DeferredEstimator):
         return self._html_of_fitted
 
     def _html_of_fitted(self) -> str:
-        return notebook_view.classifier_html(self.fitted_, type(self).__name__)
+        return notebook_view.classifier_html(lambda: self.fitted_, type(self).__name__)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         if self._fitted is None or not notebook_view.shows_html():

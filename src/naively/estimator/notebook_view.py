@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from scipy.special import logsumexp
@@ -11,9 +11,10 @@ from scipy.special import logsumexp
 from ..counting.notes import about_target
 from ..data.column import NOUNS, family_text
 from ..data.schema import Schema
+from ..errors import InvalidInput
 from ..explain.column_distributions import column_distribution
 from ..explain.column_pictures import distribution_picture
-from ..explain.model_html import MOST_COLUMNS, ColumnView, ModelView, model_html
+from ..explain.model_html import MOST_COLUMNS, ColumnView, ModelView, model_html, unusable_html
 from ..explain.report import strongest_first
 from ..explain.text_evidence import strongest_word_names
 from ..markup.palette import COLORS
@@ -26,9 +27,19 @@ from .state import FittedState
 
 # Classes whose words are shown, and words of each.
 WORD_CLASSES, SHOWN_WORDS = 8, 12
+# Characters of all pictures of columns: many classes make large ones, and then the last columns have none.
+PICTURE_CHARACTERS = 30_000
 
 
-def classifier_html(fitted: FittedClassifier, title: str) -> Html:
+def classifier_html(current: Callable[[], FittedClassifier], title: str) -> Html:
+    """Return a fitted classifier as HTML; where its settings cannot be used, what to do about them."""
+    try:
+        return fitted_html(current(), title)
+    except InvalidInput as error:
+        return unusable_html(title, str(error))
+
+
+def fitted_html(fitted: FittedClassifier, title: str) -> Html:
     """Return a fitted classifier as HTML."""
     model, counts = fitted.model, fitted.all_counts
     prior = model.textbook.log_prior
@@ -78,10 +89,11 @@ def column_views(fitted: FittedClassifier) -> list[ColumnView]:
     """
     told, model, counts = information_of_columns(fitted), fitted.model, fitted.all_counts
     drawn = set(commonest(counts.rows, COLORS).tolist())
-    views = []
+    views, room = [], PICTURE_CHARACTERS
     for name in strongest_first(told)[:MOST_COLUMNS]:
         column = model.schema[name]
-        picture = distribution_picture(column_distribution(model, counts, name), drawn)
+        picture = distribution_picture(column_distribution(model, counts, name), drawn) if room > 0 else Html("")
+        room -= len(picture)
         said = model.parts[name].describe().removeprefix(f"{name}: ")
         views.append(ColumnView(name, f"{NOUNS[column.type]}, {family_text(column)}", told[name].bits, picture, said))
     return views

@@ -17,7 +17,7 @@ from ..stats import Counts
 from ..stats.counts_html import commonest
 
 # Bins, values and points of a curve that are drawn; those beside them are put together.
-DRAWN_BINS, DRAWN_VALUES, CURVE_POINTS = 24, 10, 41
+DRAWN_BINS, DRAWN_VALUES, CURVE_POINTS = 24, 10, 33
 # A normal curve is drawn as far as this many standard deviations.
 CURVE_WIDTH = 3.0
 

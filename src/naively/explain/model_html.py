@@ -14,7 +14,7 @@ from ..markup.tags import Child, Html, details, joined, label, table, tag
 from ..stats.counts_html import class_key, class_table
 
 # Columns that are shown, those that are shown at once, and notes.
-MOST_COLUMNS, FIRST_COLUMNS, MOST_NOTES = 30, 12, 6
+MOST_COLUMNS, FIRST_COLUMNS, MOST_NOTES = 24, 12, 6
 # Characters of the sentence on a column.
 LONGEST_SENTENCE = 240
 
@@ -89,6 +89,11 @@ def model_html(view: ModelView) -> Html:
         *([details("How it was fitted", how)] if view.fitted else []),
         _settings(view.settings),
     )
+
+
+def unusable_html(title: str, why: str) -> Html:
+    """Return why a model cannot be shown, as HTML."""
+    return notebook_view(tag("p", title, css="nv-head"), tag("p", why))
 
 
 def _heading(view: ModelView) -> Html:

@@ -77,7 +77,9 @@ def count_text(n: float) -> str:
     if not isfinite(n):
         return number_text(n)
     whole = round(n)
-    return with_true_minus(f"{whole:,}" if abs(n - whole) <= 1e-9 * max(1.0, abs(n)) else f"{n:,.4g}")
+    if abs(n - whole) <= 1e-9 * max(1.0, abs(n)):
+        return with_true_minus(f"{whole:,}")
+    return with_true_minus(f"{n:,.1f}" if abs(n) >= 1000 else f"{n:.4g}")
 
 
 def counted(n: float, noun: str, plural: str | None = None) -> str:

@@ -141,11 +141,10 @@ def step_histogram(
     for k, line in enumerate(dense):
         if not line:
             continue
-        points = [f"M{_n(at[0])} {_n(height)}"]
-        for left, right, value in zip(at, at[1:], line, strict=False):
-            tall = height - (height - 1) * min(value / top, 1.0)
-            points.append(f"L{_n(left)} {_n(tall)}L{_n(right)} {_n(tall)}")
-        parts.append(_outline(k, "".join([*points, f"L{_n(at[-1])} {_n(height)}"])))
+        steps = [
+            f"V{_n(height - (height - 1) * value / top)}H{_n(right)}" for right, value in zip(at[1:], line, strict=True)
+        ]
+        parts.append(_outline(k, f"M{_n(at[0])} {_n(height)}{''.join(steps)}V{_n(height)}"))
     return cell_picture(*parts, _floor(height), height=height, title=title)
 
 

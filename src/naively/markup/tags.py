@@ -88,7 +88,7 @@ def table(
 
 def scrolled(what: Html, name: str) -> Html:
     """Return something that may be wider than the page in a box of its own that scrolls, by keys as well."""
-    return tag("div", what, css="nv-scroll", tabindex=0, role="region", aria_label=name)
+    return tag("div", what, css="nv-scroll", tabindex=0, role="group", aria_label=name)
 
 
 def _attributes(given: dict[str, Attribute]) -> str:

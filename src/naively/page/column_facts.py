@@ -52,7 +52,7 @@ def column_facts(model: FittedModel, counts: Counts, told: Mapping[str, Informat
         part = model.parts[name]
         sentence = part.describe().removeprefix(f"{name}: ")[:MOST_LETTERS]
         if name in fine:
-            shown: JsonObject | None = _bins_of_grid(layouts[name], fine[name])
+            shown: JsonObject | None = _bins_of_grid(layouts[name], fine[name], model.number_summaries[name])
         else:
             shown = _distribution(model, counts, part.column)
         facts.append(
@@ -121,16 +121,21 @@ def _values(table: Table, classes: Axis, column: Column) -> JsonObject:
 
 def _level(label: Label, column: Column) -> int:
     """Return where a label stands among the levels of its column."""
-    levels = list(column.levels or ())
+    declared = column.family.levels if isinstance(column.family, Ordinal) else None
+    levels = list(declared or column.levels or ())
     return levels.index(label) if label in levels else len(levels)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def _bins_of_grid(bins: NumberBins, n: Floats) -> JsonObject:
-    """Return the histogram of a number whose fine bins were counted."""
-    return _histogram(np.array(bins.cuts), n, np.array(bins.wider, dtype=np.intp))
+def _bins_of_grid(bins: NumberBins, n: Floats, summary: tuple[Floats, Floats, Floats]) -> JsonObject:
+    """Return the histogram of a number whose fine bins were counted; of one value alone, one bin that ends there."""
+    found = _histogram(np.array(bins.cuts), n, np.array(bins.wider, dtype=np.intp))
+    if not bins.cuts:
+        known, mean, _ = summary
+        found["low"] = found["high"] = float(mean[known > 0][0]) if known.any() else 0.0
+    return found
 
 
 def _histogram(cuts: Floats, n: Floats, wider: Places | None = None) -> JsonObject:

@@ -78,8 +78,11 @@ def bits_text(facts: JsonObject, strings: PageStrings) -> str:
 
 def _bits(data: PageData, facts: JsonObject, strings: PageStrings) -> Html:
     most = max((one["bits"] or 0.0 for one in data.columns), default=0.0) or 1.0
-    said = tag("span", bits_text(facts, strings))
-    return tag("div", share_bar((facts["bits"] or 0.0) / most, 6), said, css="m-bits")
+    wide = round(100 * (facts["bits"] or 0.0) / most)
+    bar = tag(
+        "svg", tag("path", d=f"M0 0h{wide}v1H0z"), viewBox="0 0 100 1", preserveAspectRatio="none", aria_hidden="true"
+    )
+    return tag("div", bar, bits_text(facts, strings), css="m-bits")
 
 
 def _other_columns(data: PageData, strings: PageStrings) -> Html:

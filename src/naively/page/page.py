@@ -20,6 +20,7 @@ from .page_data import PageData
 from .page_strings import ASSETS, PageStrings, page_strings
 from .quality_section import quality_section
 from .row_section import row_section
+from .server_section import server_section
 from .words_section import words_section
 
 # A section returns its static HTML, or None where the model has nothing to show in it.
@@ -39,6 +40,7 @@ SECTIONS = (
     PageSection("quality", quality_section),
     PageSection("words", words_section),
     PageSection("compare", compare_section),
+    PageSection("server", server_section),
 )
 # What each tab runs, after the shell and the scorer; what a page does not need is not in it.
 SCRIPTS = {
@@ -47,6 +49,7 @@ SCRIPTS = {
     "quality": ("quality.js",),
     "words": ("words.js",),
     "compare": ("compare.js",),
+    "server": ("server.js",),
 }
 STYLES = ("page.css", "quality.css")
 # Classes that the footer names; of more, it gives their number.

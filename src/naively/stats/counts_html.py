@@ -54,7 +54,7 @@ def class_table(names: Sequence[Label], rows: Floats, shares: Sequence[float] | 
         )
         for k in order[:MOST_CLASSES]
     ]
-    shown = table(("class", "rows", title or "proportion", Html("&nbsp;")), body, numbers=(1, 2))
+    shown = table(("class", "rows", title or "proportion", "0 to 100 %"), body, numbers=(1, 2))
     hidden = len(order) - MOST_CLASSES
     if hidden <= 0:
         return shown
