@@ -74,7 +74,7 @@ def decision_table(data: PageData, own: list[float], other: list[float], label: 
         tag("tr", tag("th", strings.say("quality.is_not"), scope="row"), cell("false_alarm"), cell("left_alone")),
     ]
     right = 100 * (counts["hit"] + counts["left_alone"]) / (sum(counts.values()) or 1.0)
-    head = ["", strings.say("quality.flagged"), strings.say("quality.not_flagged")]
+    head = [strings.say("quality.true_decision"), strings.say("quality.flagged"), strings.say("quality.not_flagged")]
     note = tag("p", strings.say("quality.click" if data.rows else "quality.no_rows"), css="muted q-click")
     caption = tag("figcaption", strings.say("quality.cells.title", right=number_text(right, 3)))
     return tag("figure", caption, table(head, rows, css="confusion"), note, css="q-cells")
