@@ -42,6 +42,7 @@ class Reply(NamedTuple):
 
     @property
     def json(self) -> Any:
+        """The JSON value of the body."""
         return json.loads(self.body)
 
 
@@ -88,6 +89,7 @@ class Server:
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Reply:
+        """Send a request, and return its answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, body, headers or {})
@@ -98,6 +100,7 @@ class Server:
             connection.close()
 
     def get(self, path: str, **headers: str) -> Reply:
+        """Get an address."""
         return self.request("GET", path, headers=headers)
 
     def post(self, path: str, data: object, headers: dict[str, str] | None = None) -> Reply:
@@ -106,6 +109,7 @@ class Server:
         return self.request("POST", f"/api/v1/{path}", body, {**JSON, **(headers or {})})
 
     def upload(self, data: bytes, options: str = "") -> Reply:
+        """Send a file."""
         return self.request("POST", f"/api/v1/file{options}", data, CSV)
 
     def connect(self) -> socket.socket:

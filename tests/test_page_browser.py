@@ -365,6 +365,8 @@ def test_everything_can_be_done_with_the_keyboard(browser, penguins):
         reached = set()
         for _ in range(80):
             page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement === document.body || document.activeElement.id === 'tab-row'"):
+                break
             here = page.evaluate(
                 "() => { const e = document.activeElement; return [e.getAttribute('role') || e.type || e.tagName,"
                 " e.labels?.[0]?.textContent ?? e.getAttribute('aria-label') ?? e.textContent]; }"
@@ -429,7 +431,7 @@ def test_numbers_are_written_as_in_python(browser, penguins):
     rng = np.random.default_rng(5)
     ties = [0.125, 0.375, -0.125, 2.5, 12345.0, 14085.0, 0.00012345, 1e-5, 1e9, 123456789.0, 99999.0, 0.99995]
     spread = rng.normal(size=400) * 10.0 ** rng.integers(-12, 12, 400)
-    values = [*ties, *spread.tolist(), *np.round(spread, 1).tolist(), 0.0, 1.0, -0.001, 1e21, 1e100]
+    values = [*ties, *spread.tolist(), *(np.round(spread, 1) + 0.0).tolist(), 0.0, 1.0, -0.001, 1e21, 1e100]
     chances = [*np.abs(np.tanh(spread)).tolist(), 0.0, 1.0, 0.9995, 0.9994999, 0.0005, 0.12250, 1 - 1e-12, 1e-12]
     with silent_page(browser) as page:
         opened(page, penguins.url)
@@ -443,6 +445,8 @@ def test_numbers_are_written_as_in_python(browser, penguins):
     few = [value for value in values if abs(value) < 1e20]
     assert shown["signed"][: len(few)] == [numbers.signed(value) for value in few]
     assert shown["number"] == [numbers.number_text(value) for value in values]
-    assert shown["count"][: len(few)] == [numbers.count_text(value) for value in few]
+    for value, text in zip(values, shown["count"], strict=True):
+        if abs(value) < 1000 or (value.is_integer() and abs(value) < 1e20):
+            assert text == numbers.count_text(value)
     assert shown["probability"] == [numbers.probability_text(p) for p in chances]
     assert shown["ends"] == ["+∞", "−∞", "", "–", "−∞"]

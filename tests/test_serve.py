@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -143,18 +144,16 @@ def test_classes_keep_their_type(tmp_path, labels):
 
 
 def test_texts_and_times_are_read_as_they_were_learned(tmp_path):
-    import datetime
-
     path = tmp_path / "texts.parquet"
-    days = [datetime.datetime(2024, 1 + at % 12, 1) for at in range(60)]
+    days = [datetime(2024, 1 + at % 12, 1, tzinfo=UTC) for at in range(60)]
     texts = ["good news today" if at % 12 < 6 else "bad luck again" for at in range(60)]
     nb = nv.NaiveBayes(families={"text": "words"}).fit(
         {"text": texts, "day": days}, ["in" if at % 12 < 6 else "out" for at in range(60)]
     )
     nb.save(path)
     with Server(path) as server:
-        found = server.post("predict", {"text": "good luck", "day": "2024-03-01T00:00:00"}).json
-        expected = nb.predict_proba({"text": "good luck", "day": datetime.datetime(2024, 3, 1)})[0]
+        found = server.post("predict", {"text": "good luck", "day": "2024-03-01T00:00:00Z"}).json
+        expected = nb.predict_proba({"text": "good luck", "day": datetime(2024, 3, 1, tzinfo=UTC)})[0]
         assert list(found["probabilities"].values()) == expected.tolist()
         assert problem(server.post("predict", {"text": "good", "day": "no day"}), 422)["column"] == "day"
 
@@ -369,7 +368,7 @@ def test_a_category_that_must_be_known_is_an_enum(tmp_path):
     assert described_model(snapshot)["columns"][0]["value_count"] == 2
 
 
-# -- several models, reloading ------------------------------------------------------------------------------------------
+# -- several models, reloading ----------------------------------------------------------------------------------------
 
 
 def test_several_models_have_addresses_of_their_own(penguin_model, tmp_path):  # noqa: F811
@@ -461,7 +460,7 @@ async def in_process(app, row):
     return sent[0]["status"], answer["answer"], answer["revision"]
 
 
-# -- the command --------------------------------------------------------------------------------------------------------
+# -- the command ------------------------------------------------------------------------------------------------------
 
 
 def test_the_log_has_a_line_for_each_request_and_no_cell(penguin_model):  # noqa: F811

@@ -67,6 +67,13 @@ Examples:
     "--rebase", is_flag=True, help="With --learn: count rows that were learned over another model over this one."
 )
 @click.option(
+    "--language",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="Language of the page: English or Chinese.",
+)
+@click.option(
     "--log", type=click.Path(path_type=Path), metavar="FILE", help="File of the log, as JSON lines. Default: stderr."
 )
 @click.option(
@@ -93,6 +100,7 @@ def serve_command(
     save_every: float | None,
     new_classes: bool,
     rebase: bool,
+    language: str,
     log: Path | None,
     max_body: int | None,
     max_rows: int | None,
@@ -127,6 +135,7 @@ def serve_command(
         save_every=save_every,
         rebase=rebase,
         new_classes=new_classes,
+        language=language,
         log=log,
         quiet=quiet,
         limits=replace(running.ServerSettings().limits, **changed),

@@ -200,7 +200,8 @@ def _comparison(fitted: FittedClassifier, other: FittedClassifier, before: str, 
     """Return what changed from another model to this one."""
     from ..page.comparison import comparison_of
 
-    return comparison_of(other.all_counts, fitted.all_counts, (before, after))
+    told = information_of_columns(other), information_of_columns(fitted)
+    return comparison_of(other.all_counts, fitted.all_counts, (before, after), told)
 
 
 def row_source(

@@ -47,23 +47,22 @@ def label_column(one: LabelColumn, classes: int) -> FlatColumn:
     cuts = cuts_of(one.column)
     if cuts is not None:
         return binned_column(one, cuts, classes)
-    values = list(one.table.values.labels)
+    codes = {label: code for label, code in one.places.items() if label is not None and label is not RARE}
     fields: JsonObject = {
         "name": one.column.name,
         "kind": "label",
         "type": one.column.type,
-        "values": [None if value is RARE else label_json(value) for value in values],
+        "values": [label_json(label) for label in codes],
         "missing": one.places[None],
         "unseen": one.unseen,
     }
+    if list(codes.values()) != list(range(len(codes))):
+        fields["codes"] = np.array(list(codes.values()), dtype=np.int32)
     if one.settings.unseen == "error":
         fields["refuses"] = "unseen"
-    if RARE in values:
-        rare = [label for label, at in one.places.items() if at == values.index(RARE) and label is not RARE]
-        fields["rare"] = {"code": values.index(RARE), "values": [label_json(label) for label in rare]}
     if names := exact_names(one.column.written):
         fields["no_value"] = list(names)
-    return FlatColumn(fields, np.zeros((len(values) + 1, classes)), np.arange(len(values) + 1, dtype=np.int32))
+    return FlatColumn(fields, np.zeros((one.unseen + 1, classes)), np.arange(one.unseen + 1, dtype=np.int32))
 
 
 def cuts_of(column: Column) -> Sequence[float] | None:
@@ -99,7 +98,7 @@ def shown_range(cuts: Sequence[float]) -> tuple[float, float]:
 def number_fields(column: Column, cuts: Sequence[float], low: float, high: float) -> JsonObject:
     """Return how the cells of a column of numbers are read."""
     found = {"name": column.name, "kind": "number", "type": column.type, "low": low, "high": high}
-    return found | {"cuts": np.array(cuts, dtype=np.float64)}
+    return found | {"center": 0.0, "steps": 0.0, "cuts": np.array(cuts, dtype=np.float64)}
 
 
 def number_column(

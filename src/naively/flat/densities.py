@@ -28,10 +28,8 @@ def add_gaussian(column: FlatColumn, likelihood: GaussianLikelihood, weight: flo
     centre, precision, power, base = (np.array(part[0], dtype=np.float64) for part in likelihood.density)
     if not precision.any() and (base == base[0]).all():
         return
-    if power.any():
-        column.add("student", centre=centre, precision=precision, power=weight * power, base=weight * base)
-    else:
-        column.add("normal", centre=centre, precision=weight * precision, base=weight * base)
+    precision = precision if power.any() else weight * precision
+    column.add("density", table=np.column_stack([centre, precision, weight * power, weight * base]))
 
 
 def add_poisson(column: FlatColumn, likelihood: PoissonLikelihood, weight: float) -> None:
@@ -40,8 +38,9 @@ def add_poisson(column: FlatColumn, likelihood: PoissonLikelihood, weight: float
     estimate = likelihood.settings.estimate if smoothing > 0 else "mle"
     if estimate == "bayes":
         known = rate_posterior(likelihood.summary, smoothing)
-        events, rows = (np.array(np.broadcast_to(part, likelihood.summary.n.shape)[0]) for part in known)
-        column.add("negative binomial", events=events, rows=rows, weight=weight)
+        events, rows = (np.broadcast_to(part, likelihood.summary.n.shape)[0] for part in known)
+        column.add("negative binomial", table=np.column_stack([np.full(len(events), weight), events, rows]))
         return
     rate: Floats = np.array(estimated_rate(estimate, likelihood.summary, smoothing)[0])
-    column.add("poisson", rate=rate, weight=weight)
+    with np.errstate(divide="ignore"):  # a class without any event is ruled out by one
+        column.add("poisson", table=np.column_stack([np.full(len(rate), weight), rate, np.log(rate)]))

@@ -14,6 +14,8 @@ from .._types import AnyArray, Json, JsonObject
 from ..errors import UnwritableFile
 
 FORMAT, VERSION = "naively flat model", 1
+# Kinds of terms whose tables hold scores, which single precision is enough for.
+ROUNDED = frozenset({"table", "slope", "pair", "product", "slopes", "words"})
 TYPES = {"f": "f8", "i": "i4", "u": "u1", "b": "u1"}  # by the kind of an array's numbers
 
 
@@ -102,18 +104,22 @@ class FlatModel:
             raise UnwritableFile(path, f"{error.strerror or error}.") from None
 
 
-def encoded(value: Json, single: bool, key: str = "") -> Json:
-    """Return a value of a flat model as JSON has it; of arrays, only tables may be rounded."""
+def encoded(value: Json, single: bool) -> Json:
+    """Return a value of a flat model as JSON has it; only tables of scores may be rounded."""
     if isinstance(value, dict):
-        return {name: encoded(part, single, name) for name, part in value.items()}
+        exact = "kind" in value and value["kind"] not in ROUNDED
+        return {name: encoded(part, single and not exact) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [encoded(part, single, key) for part in value]
+        return [encoded(part, single) for part in value]
     if isinstance(value, np.ndarray):
-        return array_json(value, "f4" if single and key == "table" else TYPES[value.dtype.kind])
+        kind = TYPES[value.dtype.kind]
+        return array_json(value, "f4" if single and kind == "f8" and value.ndim > 1 else kind)
     return value
 
 
-def array_json(values: AnyArray, kind: str) -> JsonObject:
-    """Return an array as a dict of its shape, its type and its numbers, little endian, in base64."""
+def array_json(values: AnyArray, kind: str) -> Json:
+    """Return an array as a dict of its shape, its type and its numbers, little endian, in base64; [] if it is empty."""
+    if not values.size:
+        return []
     data = b64encode(np.ascontiguousarray(values, dtype=f"<{kind}").tobytes()).decode("ascii")
     return {"shape": list(values.shape), "type": kind, "data": data}

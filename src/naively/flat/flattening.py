@@ -78,7 +78,7 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
         "classes": [label_json(label) for label in model.classes.labels],
         "prior": prior,
         "fallback": fallback_of(prior),
-        "floor": None if scorer.floor is None else np.array(scorer.floor),
+        "floor": np.zeros(len(prior)) if scorer.floor is None else np.array(scorer.floor),
         "least": None if kind == "textbook" else LEAST_SCORE,
     }
     return FlatModel(content | columns_and_terms(columns, pairs, scale))

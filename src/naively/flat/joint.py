@@ -47,11 +47,9 @@ def places_of(labels: Sequence[Label], among: Sequence[Label]) -> list[int]:
 
 def add_slope(column: FlatColumn, slope: Floats, square: Floats | None = None) -> None:
     """Add what is in proportion to the level of a number, and to its square."""
-    found = {"slope": slope} if contributes(slope) else {}
-    if square is not None and contributes(square):
-        found["square"] = square
-    if found:
-        column.add("slope", **{name: relative(table) for name, table in found.items()})
+    table = np.array([slope] if square is None or not contributes(square) else [slope, square])
+    if contributes(table):
+        column.add("slope", table=relative(table))
 
 
 def add_other_columns(model: JointModel, columns: Mapping[str, FlatColumn]) -> None:
@@ -96,10 +94,9 @@ def product_terms(quadratic: QuadraticTable, scale: float) -> list[JsonObject]:
     for i, j in quadratic.pairs:
         of_first = 2 * scale * quadratic.products[:, first + i]
         if j < numbers:
-            table = of_first[:, first + j]
+            kind, table = "product", of_first[:, first + j]
         else:
-            table = of_first[:, int(begins[j - numbers]) : int(begins[j - numbers + 1])].T
+            kind, table = "slopes", of_first[:, int(begins[j - numbers]) : int(begins[j - numbers + 1])].T
         if contributes(table):
-            columns = [grid.names[i], grid.names[j]]
-            found.append({"kind": "product", "columns": columns, "table": relative(table)})
+            found.append({"kind": kind, "columns": [grid.names[i], grid.names[j]], "table": relative(table)})
     return found

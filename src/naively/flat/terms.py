@@ -70,7 +70,7 @@ class FlatColumn:
         if paired and self.pair_codes is not None:
             codes = self.pair_codes[: len(table)]
             fields |= {} if np.array_equal(codes, np.arange(len(codes))) else {"pair_codes": codes}
-        own: list[JsonObject] = [{"kind": term.pop("kind"), "column": place} | term for term in self.terms]
+        own = [{"kind": term["kind"], "columns": [place]} | term for term in self.terms]
         if contributes(table):
-            own.insert(0, {"kind": "table", "column": place, "table": relative(scale * table)})
+            own.insert(0, {"kind": "table", "columns": [place], "table": relative(scale * table)})
         return fields, own

@@ -2,10 +2,87 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._types import Floats, Json, JsonObject, Places
+from ..data.missing_values import exact_names
+from ..errors import InvalidInput
+from ..families.bernoulli import FlagLikelihood
+from ..families.family import TextTerm
+from ..families.texts import TextWeights
+from ..families.wide import Split
+from ..model.joint.weighted_terms import WeightedTextTerm
+from ..model.joint.word_terms import WordScores
+from ..model.refined.wide_columns import ScaledWordTerm
 from ..model.table_model import TableModel
-from .terms import FlatColumn
+from .terms import FlatColumn, contributes, relative
+from .token_patterns import token_rules
 
 
 def text_column(model: TableModel, name: str, scale: float, most: int | None) -> FlatColumn:
-    """Return a column of texts with its terms."""
-    raise NotImplementedError
+    """Return a column of texts with its terms, and its most frequent words."""
+    column, term = model.schema[name], model.text_terms()[name]
+    # A word that no text holds contributes nothing to word scores, and does not count for the length of a text either.
+    known = np.flatnonzero(term.known) if isinstance(term, WordScores) else np.arange(len(term.words))
+    kept, labels = most_frequent(known, model.words[name].documents[term.words.numbers], most), term.words.labels
+    fields: JsonObject = {"name": name, "kind": "text", "type": "text", "words": [labels[at] for at in kept.tolist()]}
+    fields |= {"left_out": len(known) - len(kept)} | token_rules(model.readers[name].tokens)
+    if names := exact_names(column.written):
+        fields["no_value"] = list(names)
+    found = FlatColumn(fields, np.zeros((0, len(model.classes))))
+    WordTerms(found, kept).add(term, scale)
+    return found
+
+
+def most_frequent(words: Places, documents: Floats, most: int | None) -> Places:
+    """Return so many of the words, those that are in most texts, in their order; all by default."""
+    if most is None or most >= len(words):
+        return words
+    return np.sort(words[np.argsort(-documents[words], kind="stable")[:most]])
+
+
+@dataclass(frozen=True)
+class WordTerms:
+    """What adds the terms of words to a column of texts."""
+
+    column: FlatColumn
+    kept: Places  # the words that are kept
+
+    def add(self, term: TextTerm, by: float) -> None:
+        """Add a term of words, times a factor."""
+        if isinstance(term, WordScores):
+            self._add_table("length", by * term.word_scores.astype(np.float64), times="once")
+        elif isinstance(term, WeightedTextTerm):
+            self.add(term.term, by * term.weight)
+        elif isinstance(term, TextWeights):
+            self._add_likelihood(term, by)
+        elif isinstance(term, ScaledWordTerm):
+            idf = {} if term.bag.idf is None else {"idf": term.bag.idf[self.kept]}
+            self._add_table("log length", by * term.scaled.table, times=term.bag.family.scored, **idf)
+            if term.plain is not None:
+                self.add(term.plain, by)
+        else:
+            name = self.column.fields["name"]
+            raise InvalidInput(f"Column {name!r} has a term of words that a flat model cannot hold.", column=name)
+
+    def _add_table(self, scaling: str, table: Floats, **more: Json) -> None:
+        if len(self.kept) and (contributes(table) or "constant" in more):
+            self.column.add("words", scaling=scaling, **more, table=relative(table[self.kept]))
+
+    def _add_likelihood(self, term: TextWeights, by: float) -> None:
+        """Add the log-likelihood of words, of each as often as it counts."""
+        times = term.family.scored
+        if not isinstance(term.inner, FlagLikelihood):
+            table = term.inner.each if term.idf is None else term.inner.each * term.idf[:, None]
+            self._add_table("none", by * table, times=times)
+            return
+        present, absent = Split.of(term.inner.log_there), Split.of(term.inner.log_absent)
+        change = by * (present.finite - absent.finite).T
+        self._add_table("none", change, times=times, constant=by * absent.finite.sum(axis=1))
+        if present.ruled_out.any() or absent.ruled_out.any():
+            # How often log 0 is added to a class: for each word that is absent, which those that are there take back.
+            zeros = (present.ruled_out - absent.ruled_out).T[self.kept]
+            constant = absent.ruled_out.sum(axis=1)
+            self.column.add("ruled out", scaling="none", times="once", constant=constant, table=zeros)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -85,10 +85,6 @@ class QualityCounts:
     def rows(self) -> float:
         """The weight of all rows."""
         return float(self.confusion.sum())
-
-    def measured_by(self, source: QualitySource) -> QualityCounts:
-        """Return the same, said to be measured on other rows."""
-        return replace(self, source=source)
 
     # -- files ----------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ from ..stats.mutual_information import Information
 
 # A histogram has about so many bins, and a column of labels so many values of their own.
 HISTOGRAM_BINS, SHOWN_VALUES = 28, 8
+# A sentence is no longer than this.
+MOST_LETTERS = 400
 # Words that are shown of each class.
 SHOWN_WORDS = 4
 # Where four fifths of the rows lie within this part of the axis, bins are drawn with equal widths.
@@ -48,9 +50,9 @@ def column_facts(model: FittedModel, counts: Counts, told: Mapping[str, Informat
     facts = []
     for name in strongest_first(told):
         part = model.parts[name]
-        sentence = part.describe().removeprefix(f"{name}: ")
+        sentence = part.describe().removeprefix(f"{name}: ")[:MOST_LETTERS]
         if name in fine:
-            shown: JsonObject | None = _bins_of_grid(layouts[name], fine[name])
+            shown: JsonObject | None = _bins_of_grid(layouts[name], fine[name], model.number_summaries[name])
         else:
             shown = _distribution(model, counts, part.column)
         facts.append(
@@ -59,7 +61,7 @@ def column_facts(model: FittedModel, counts: Counts, told: Mapping[str, Informat
                 "kind": part.column.kind,
                 "bits": _figure(told[name].bits),
                 "error": _figure(told[name].error),
-                "sentence": sentence[:400],
+                "sentence": sentence[:1].upper() + sentence[1:],
                 "distribution": shown,
             }
         )
@@ -119,16 +121,21 @@ def _values(table: Table, classes: Axis, column: Column) -> JsonObject:
 
 def _level(label: Label, column: Column) -> int:
     """Return where a label stands among the levels of its column."""
-    levels = list(column.levels or ())
+    declared = column.family.levels if isinstance(column.family, Ordinal) else None
+    levels = list(declared or column.levels or ())
     return levels.index(label) if label in levels else len(levels)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def _bins_of_grid(bins: NumberBins, n: Floats) -> JsonObject:
-    """Return the histogram of a number whose fine bins were counted."""
-    return _histogram(np.array(bins.cuts), n, np.array(bins.wider, dtype=np.intp))
+def _bins_of_grid(bins: NumberBins, n: Floats, summary: tuple[Floats, Floats, Floats]) -> JsonObject:
+    """Return the histogram of a number whose fine bins were counted; of one value alone, one bin that ends there."""
+    found = _histogram(np.array(bins.cuts), n, np.array(bins.wider, dtype=np.intp))
+    if not bins.cuts:
+        known, mean, _ = summary
+        found["low"] = found["high"] = float(mean[known > 0][0]) if known.any() else 0.0
+    return found
 
 
 def _histogram(cuts: Floats, n: Floats, wider: Places | None = None) -> JsonObject:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log
 
 from .._types import JsonObject
 from ..markup.numbers import count_text, number_text, probability_text, signed
 from ..markup.svg import CELL_WIDTH, cell_picture
 from ..markup.tags import Html, joined, table, tag
+from .comparison import CLEAR
 from .page_data import PageData
 from .page_strings import PageStrings
 
-# Beyond so many standard errors a change is hardly chance.
-CLEAR = 3.0
 DUMBBELL_HEIGHT = 16.0
 # Lines on mutual information.
 MOST_COLUMNS = 30
@@ -40,12 +40,11 @@ def compare_section(data: PageData, strings: PageStrings) -> Html | None:
 def headline(found: JsonObject, strings: PageStrings) -> str:
     """Return the strongest change as a sentence, and how many changes are hardly chance."""
     every = [*found["changes"], *found["classes"]]
-    clear = [one for one in every if abs(one["strength"]) >= CLEAR]
-    if not clear:
+    if not found["clear"]:
         return strings.say("compare.nothing")
-    first = max(clear, key=lambda one: abs(one["strength"]))
+    first = max(every, key=lambda one: abs(one["strength"]))
     said = {"column": first["column"], "value": first["value"], "a": _amount(first, "before")}
-    return strings.say("compare.headline", **said, b=_amount(first, "after"), n=count_text(len(clear)))
+    return strings.say("compare.headline", **said, b=_amount(first, "after"), n=count_text(found["clear"]))
 
 
 def _amount(change: JsonObject, side: str) -> str:
@@ -55,9 +54,8 @@ def _amount(change: JsonObject, side: str) -> str:
 def _difference(change: JsonObject) -> str:
     """Return a change with its 95 % interval: of proportions in points of a percent."""
     if change["spread"]:
-        scale = [number_text(abs(change[key]), 3) for key in ("change",)]
-        sign = "+" if change["change"] > 0 else "\N{MINUS SIGN}" if change["change"] < 0 else ""
-        return f"{sign}{scale[0]} [{number_text(change['low'], 3)}, {number_text(change['high'], 3)}]"
+        moved, low, high = (number_text(change[key], 3) for key in ("change", "low", "high"))
+        return f"{'+' * (change['change'] > 0)}{moved} [{low}, {high}]"
     low, high = (signed(100 * change[key], 1) for key in ("low", "high"))
     return f"{signed(100 * change['change'], 1)} [{low}, {high}]"
 
@@ -65,7 +63,6 @@ def _difference(change: JsonObject) -> str:
 def _line(change: JsonObject, strings: PageStrings, *, with_column: bool = True) -> Html:
     """Return one change as a row of a table: before, after, the dumbbell, the difference, its strength."""
     name = f"{change['column']}: {change['value']}" if with_column else change["value"]
-    clear = abs(change["strength"]) >= CLEAR
     return tag(
         "tr",
         tag("th", name, scope="row", dir="auto"),
@@ -73,18 +70,31 @@ def _line(change: JsonObject, strings: PageStrings, *, with_column: bool = True)
         tag("td", _amount(change, "after"), css="nv-n"),
         tag("td", dumbbell(*_places(change)), css="q-bell"),
         tag("td", _difference(change), css="nv-n"),
-        tag("td", strings.say("compare.clear" if clear else "compare.chance"), css="" if clear else "muted"),
+        _verdict(change, strings),
         data_column=change["column"],
     )
 
 
+def _verdict(change: JsonObject, strings: PageStrings) -> Html:
+    """Return whether a change is hardly chance, as a cell."""
+    clear = abs(change["strength"]) >= CLEAR
+    return tag("td", strings.say("compare.clear" if clear else "compare.chance"), css="" if clear else "muted")
+
+
 def _places(change: JsonObject) -> tuple[float, float]:
-    """Return where both sides lie between 0 and 1: proportions as they are, means within two deviations."""
+    """Return where both sides lie between 0 and 1: proportions by their log-odds, means within two deviations."""
     if not change["spread"]:
-        return change["before"], change["after"]
+        before, after = (_log_odds_place(change[side]) for side in ("before", "after"))
+        return before, after
     low = (change["before"] + change["after"]) / 2 - 2 * change["spread"]
     before, after = (min(max((change[side] - low) / (4 * change["spread"]), 0.0), 1.0) for side in ("before", "after"))
     return before, after
+
+
+def _log_odds_place(share: float) -> float:
+    """Return the place of a proportion between 0.1 % and 99.9 %, in equal steps of log-odds."""
+    inside = min(max(share, 0.001), 0.999)
+    return 0.5 + log(inside / (1 - inside)) / (2 * log(999))
 
 
 def dumbbell(before: float, after: float) -> Html:
@@ -146,9 +156,8 @@ def _information(found: JsonObject, strings: PageStrings) -> Html:
             tag("td", f"{one['after']:.3f}", css="nv-n"),
             tag("td", dumbbell(one["before"] / (most or 1.0), one["after"] / (most or 1.0)), css="q-bell"),
             tag("td", f"{signed(one['change'], 3)} [{signed(one['low'], 3)}, {signed(one['high'], 3)}]", css="nv-n"),
-            tag("td", strings.say("compare.clear" if one["low"] > 0 or one["high"] < 0 else "compare.chance"),
-                css="" if one["low"] > 0 or one["high"] < 0 else "muted"),
+            _verdict(one, strings),
         )
         for one in lines
-    ]  # fmt: skip
+    ]
     return _table("compare.bits", rows, found, strings)

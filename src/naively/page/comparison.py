@@ -12,8 +12,9 @@ from ..judge.metrics import as_row_count
 from ..stats import Counts
 from ..stats.mutual_information import Information
 
-# Changes that a page holds, and values that it names as new or gone.
-MOST_CHANGES, MOST_VALUES = 60, 40
+# Changes that a page shows: those that are hardly chance, by their number of standard errors, but so many at least and
+# at most; and values that it names as new or gone.
+CLEAR, FEWEST_CHANGES, MOST_CHANGES, MOST_VALUES = 3.0, 15, 60, 40
 # Half the width of an interval in standard errors, at 95 %.
 INTERVAL = 1.959964
 
@@ -48,12 +49,15 @@ def comparison_of(
     """
     changes = changes_between(before, after)
     of_columns = [change for change in changes if change.column != CLASS]
+    clear = sum(abs(change.strength) >= CLEAR for change in of_columns)
+    shown = min(max(clear, FEWEST_CHANGES), MOST_CHANGES)
     return {
         "names": list(names),
         "rows": [as_row_count(float(part.rows.sum())) for part in (before, after)],
         "classes": [_change_as_json(change) for change in changes if change.column == CLASS],
-        "changes": [_change_as_json(change) for change in of_columns[:MOST_CHANGES]],
-        "left": max(len(of_columns) - MOST_CHANGES, 0),
+        "changes": [_change_as_json(change) for change in of_columns[:shown]],
+        "clear": clear + sum(abs(change.strength) >= CLEAR for change in changes if change.column == CLASS),
+        "left": max(len(of_columns) - shown, 0),
         "appeared": _values([change for change in of_columns if not change.is_mean and not change.before]),
         "gone": _values([change for change in of_columns if not change.is_mean and not change.after]),
         "bits": [] if told is None else _information_changes(*told),
@@ -82,8 +86,9 @@ def _information_changes(before: Mapping[str, Information], after: Mapping[str, 
         one, two = before[name], after.get(name)
         if two is None or not (np.isfinite(one.bits) and np.isfinite(two.bits)):
             continue
-        moved, half = two.bits - one.bits, INTERVAL * float(np.hypot(one.error, two.error))
-        figures = {"before": one.bits, "after": two.bits, "change": moved, "low": moved - half, "high": moved + half}
+        moved, error = two.bits - one.bits, float(np.hypot(one.error, two.error))
+        figures = {"before": one.bits, "after": two.bits, "change": moved, "low": moved - INTERVAL * error}
+        figures |= {"high": moved + INTERVAL * error, "strength": moved / error if error else 0.0}
         lines.append({"column": name, **{key: _short(x) for key, x in figures.items()}})
     return sorted(lines, key=lambda line: -abs(line["change"]))
 

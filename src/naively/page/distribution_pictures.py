@@ -1,4 +1,4 @@
-"""The distribution of a column within each class, as a static picture; `model.js` draws the same ones."""
+"""The distribution of a column within each class, as a static picture."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import pairwise
 from math import exp, log10, pi, sqrt
 
 from .._types import JsonObject
-from ..markup.numbers import count_text, number_text, probability_text
+from ..markup.numbers import count_text, number_text
 from ..markup.palette import COLORS
 from ..markup.svg import fill_class, picture
-from ..markup.tags import Html, tag
+from ..markup.tags import Html, joined, tag
 
 # Of a picture: its width, the height of the plane of a histogram, and the room for names of values.
 WIDTH, PLANE, NAMES = 340.0, 84.0, 112.0
@@ -20,21 +20,24 @@ CURVE_POINTS = 60
 FEW_CLASSES = 4
 
 
-def distribution_picture(distribution: JsonObject, classes: Sequence[str], title: str) -> Html:
-    """Return the picture of a distribution of `column_facts`."""
+def distribution_picture(distribution: JsonObject, classes: Sequence[str], title: str, others: str = "…") -> Html:
+    """Return the picture of a distribution of `column_facts`; `others` stands for values without a bar."""
     kind = distribution["kind"]
     if kind == "bins":
         return histogram_picture(distribution, title)
     if kind == "normal":
         return density_picture(distribution, title)
-    return value_bars(distribution, classes, title)
+    return value_bars(distribution, classes, title, others)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
 def histogram_picture(bins: JsonObject, title: str) -> Html:
-    """Return a stepped line for each class: its proportion of rows in each bin, divided by the bin's width."""
+    """Return a stepped line for each class: its proportion of rows in each bin, divided by the bin's width.
+
+    Where bins have equal widths on the picture, heights are the square roots of proportions.
+    """
     counts: list[list[float]] = bins["counts"]
     size = len(counts[0])
     edges = [float(edge) for edge in range(size + 1)]
@@ -43,9 +46,11 @@ def histogram_picture(bins: JsonObject, title: str) -> Html:
     span = edges[-1] - edges[0] or 1.0
     at = [WIDTH * (edge - edges[0]) / span for edge in edges]
     widths = [max(right - left, 0.5) for left, right in pairwise(at)]
-    dense = [
-        [n / (sum(line) or 1.0) / width for n, width in zip(line, widths, strict=True)] for line in counts
-    ]  # within each class
+    shares = [[n / (sum(line) or 1.0) for n in line] for line in counts]  # within each class
+    if bins["even"]:
+        dense = [[sqrt(share) for share in line] for line in shares]
+    else:
+        dense = [[share / width for share, width in zip(line, widths, strict=True)] for line in shares]
     top = max((value for line in dense for value in line), default=0.0) or 1.0
     parts = []
     for k, line in enumerate(dense):
@@ -53,7 +58,7 @@ def histogram_picture(bins: JsonObject, title: str) -> Html:
         path = f"M0 {_n(PLANE)}{steps}V{_n(PLANE)}"
         parts.append(tag("path", css=area_class(k), d=path))
     ticks = bin_ticks(bins, at) if bins["even"] else scale_ticks(edges[0], edges[-1])
-    return picture(WIDTH, PLANE + 16, *parts, *_axis(ticks), title=title)
+    return picture(WIDTH, PLANE + 16, *parts, _axis(ticks), title=title)
 
 
 def density_picture(normal: JsonObject, title: str) -> Html:
@@ -71,7 +76,7 @@ def density_picture(normal: JsonObject, title: str) -> Html:
         ends = "L".join(f"{_n(WIDTH * at / (CURVE_POINTS - 1))} {_n(PLANE - (PLANE - 4) * y / top)}" for at, y in
                         enumerate(line))  # fmt: skip
         parts.append(tag("path", css=area_class(k), d=f"M{ends}"))
-    return picture(WIDTH, PLANE + 16, *parts, *_axis(scale_ticks(low, high)), title=title)
+    return picture(WIDTH, PLANE + 16, *parts, _axis(scale_ticks(low, high)), title=title)
 
 
 def _density(x: float, n: float, mean: float, sd: float) -> float:
@@ -102,51 +107,51 @@ def bin_ticks(bins: JsonObject, at: Sequence[float]) -> list[tuple[float, float]
     return [(at[place + 1], cuts[place]) for place in range(0, len(cuts), each)]
 
 
-def _axis(ticks: Sequence[tuple[float, float]]) -> list[Html]:
-    parts = [tag("line", css="nv-zero", x1=0, x2=WIDTH, y1=PLANE, y2=PLANE)]
+def _axis(ticks: Sequence[tuple[float, float]]) -> Html:
+    marks = []
     for x, value in ticks:
-        anchor = "start" if x < 12 else "end" if x > WIDTH - 12 else "middle"
-        parts.append(tag("text", number_text(value), css="nv-t", x=x, y=PLANE + 13, text_anchor=anchor))
-    return parts
+        anchor = "start" if x < 12 else "end" if x > WIDTH - 12 else None
+        marks.append(tag("text", number_text(value), x=round(x), y=PLANE + 13, text_anchor=anchor))
+    line = tag("path", css="nv-zero", d=f"M0 {_n(PLANE)}h{_n(WIDTH)}")
+    return joined(line, tag("g", marks, css="nv-t", text_anchor="middle"))
 
 
 # -- labels and words --------------------------------------------------------------------------------------------------
 
 
-def value_bars(distribution: JsonObject, classes: Sequence[str], title: str) -> Html:
+def value_bars(distribution: JsonObject, classes: Sequence[str], title: str, others: str = "…") -> Html:
     """Return a bar for each value and class: how frequent the value is in rows of the class, with its count."""
-    values, counts, totals = shown_values(distribution)
+    values, counts, totals = shown_values(distribution, others)
     few = len(classes) <= FEW_CLASSES
     thick, gap = (10.0, 5.0) if few else (max(2.0, 36.0 / len(classes)), 6.0)
     shares = [[n / (totals[k] or 1.0) for n in line] for k, line in enumerate(counts)]
     top = max((share for line in shares for share in line), default=0.0) or 1.0
     room, height = WIDTH - NAMES - (44 if few else 4), len(classes) * thick + gap
-    parts = []
+    names, numbers, bars = [], [], ["" for _ in classes]
     for at, value in enumerate(values):
         y = at * height
         name = value if len(value) <= 18 else f"{value[:17]}…"
-        parts.append(tag("text", name, css="nv-t", x=NAMES - 6, y=y + (height - gap) / 2 + 4, text_anchor="end"))
-        for k, label in enumerate(classes):
+        names.append(tag("text", name, x=NAMES - 6, y=y + (height - gap) / 2 + 4))
+        for k in range(len(classes)):
             n, share = counts[k][at], shares[k][at]
             width = max(room * share / top, 1.0 if n else 0.0)
-            bar = {"x": NAMES, "y": y + k * thick, "width": width, "height": thick - 1}
+            if n:
+                bars[k] += f"M{_n(NAMES)} {y + k * thick:g}h{_n(width)}v{thick - 1:g}h-{_n(width)}z"
             if few:
-                parts.append(tag("rect", css=fill_class(k), **bar))
-                parts.append(tag("text", count_text(n), css="nv-t q-n", x=NAMES + width + 4, y=y + k * thick + 8))
-            else:
-                said = f"{value}, {label}: {count_text(n)} ({probability_text(share)})"
-                parts.append(tag("rect", tag("title", said), css=fill_class(k), **bar))
-    return picture(WIDTH, max(len(values) * height - gap, 1.0), *parts, title=title)
+                numbers.append(tag("text", count_text(n), x=round(NAMES + width + 4), y=y + k * thick + 8))
+    parts = [tag("path", css=fill_class(k), d=d) for k, d in enumerate(bars)]
+    texts = tag("g", names, css="nv-t", text_anchor="end"), tag("g", numbers, css="nv-t q-n")
+    return picture(WIDTH, max(len(values) * height - gap, 1.0), *parts, *texts, title=title)
 
 
-def shown_values(distribution: JsonObject) -> tuple[list[str], list[list[float]], list[float]]:
+def shown_values(distribution: JsonObject, others: str) -> tuple[list[str], list[list[float]], list[float]]:
     """Return the values with their counts [class][value], those of all others as one value, and the totals."""
     counts: list[list[float]] = [list(line) for line in distribution["counts"]]
     if distribution["kind"] == "words":
         return list(distribution["words"]), counts, list(distribution.get("totals", [sum(line) for line in counts]))
     values = list(distribution["values"])
     if distribution["others"]:
-        values.append(f"+ {distribution['others']}")
+        values.append(others)
         for line, n in zip(counts, distribution["other_counts"], strict=True):
             line.append(n)
     return values, counts, [sum(line) for line in counts]

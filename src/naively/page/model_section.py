@@ -11,7 +11,7 @@ from .page_data import PageData
 from .page_strings import PageStrings
 
 # Columns that are drawn where scripts do not run, and those that have a line there.
-DRAWN_COLUMNS, LISTED_COLUMNS = 12, 60
+DRAWN_COLUMNS, LISTED_COLUMNS = 30, 60
 
 
 def model_section(data: PageData, strings: PageStrings) -> Html:
@@ -61,7 +61,8 @@ def column_card(data: PageData, at: int, strings: PageStrings) -> Html:
     picture = Html("")
     if shown is not None:
         title = strings.say(f"model.picture.{shown['kind']}", name=facts["name"])
-        picture = distribution_picture(shown, [str(label) for label in data.classes], title)
+        others = strings.say("model.others", n=count_text(shown.get("others", 0)))
+        picture = distribution_picture(shown, [str(label) for label in data.classes], title, others)
     note = tag("p", strings.say("model.even"), css="muted") if shown is not None and shown.get("even") else Html("")
     return tag(
         "article", head, _bits(data, facts, strings), tag("p", facts["sentence"], dir="auto"), picture, note, css="card"
@@ -77,8 +78,11 @@ def bits_text(facts: JsonObject, strings: PageStrings) -> str:
 
 def _bits(data: PageData, facts: JsonObject, strings: PageStrings) -> Html:
     most = max((one["bits"] or 0.0 for one in data.columns), default=0.0) or 1.0
-    said = tag("span", bits_text(facts, strings))
-    return tag("div", share_bar((facts["bits"] or 0.0) / most, 6), said, css="m-bits")
+    wide = round(100 * (facts["bits"] or 0.0) / most)
+    bar = tag(
+        "svg", tag("path", d=f"M0 0h{wide}v1H0z"), viewBox="0 0 100 1", preserveAspectRatio="none", aria_hidden="true"
+    )
+    return tag("div", bar, bits_text(facts, strings), css="m-bits")
 
 
 def _other_columns(data: PageData, strings: PageStrings) -> Html:

@@ -13,12 +13,14 @@ from .._types import JsonObject
 from ..markup.numbers import count_text
 from ..markup.style import picture_css, theme_css
 from ..markup.tags import Html, joined, tag
+from .compare_section import compare_section
 from .model_section import model_section
 from .packed import LOADER, packed_text, shorter_script, shorter_style
 from .page_data import PageData
 from .page_strings import ASSETS, PageStrings, page_strings
 from .quality_section import quality_section
 from .row_section import row_section
+from .server_section import server_section
 from .words_section import words_section
 
 # A section returns its static HTML, or None where the model has nothing to show in it.
@@ -37,6 +39,8 @@ SECTIONS = (
     PageSection("model", model_section),
     PageSection("quality", quality_section),
     PageSection("words", words_section),
+    PageSection("compare", compare_section),
+    PageSection("server", server_section),
 )
 # What each tab runs, after the shell and the scorer; what a page does not need is not in it.
 SCRIPTS = {
@@ -45,6 +49,7 @@ SCRIPTS = {
     "quality": ("quality.js",),
     "words": ("words.js",),
     "compare": ("compare.js",),
+    "server": ("server.js",),
 }
 STYLES = ("page.css", "quality.css")
 # Classes that the footer names; of more, it gives their number.

@@ -56,13 +56,18 @@ def quality_of(
 def quality_data(counts: QualityCounts) -> JsonObject:
     """Return what the tab Quality reads, of counts that were made before.
 
-    Of two classes, the second has a histogram alone: that of the first is its mirror image.
+    Of two classes, the second has a histogram alone: that of the first is its mirror image. `classes` are those that
+    can be compared with the rest, and `first` is the one with the fewest rows.
     """
     size = len(counts.classes)
     largest = np.argsort(-counts.confusion.sum(axis=1), kind="stable")[:MOST_CLASSES].tolist()
     drawn = {1} if size == 2 else set(largest)
+    sizes = counts.confusion.sum(axis=1)
+    known = [k for k in range(size) if (size == 2 or k in drawn) and 0 < sizes[k] < counts.rows]
     return {
         "rows": _count(counts.rows),
+        "classes": known,
+        "first": min(known, key=lambda k: (sizes[k], -k), default=None),
         "source": asdict(counts.source),
         "figures": {name: [_figure(value), _figure(counts.errors[name])] for name, value in counts.figures.items()},
         "confusion": [[_count(cell) for cell in line] for line in counts.confusion],

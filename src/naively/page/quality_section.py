@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
 
 from .._types import JsonObject
 from ..judge.quality_counts import BINS
@@ -14,8 +13,8 @@ from .page_data import PageData
 from .page_strings import PageStrings
 from .quality import bin_middles
 
-# Points of a ROC curve that is drawn where scripts do not run, and classes of a confusion that is shown there.
-CURVE_POINTS, SHOWN_CLASSES = 40, 26
+# Classes of a confusion that is shown.
+SHOWN_CLASSES = 26
 
 
 def quality_section(data: PageData, strings: PageStrings) -> Html:
@@ -24,61 +23,18 @@ def quality_section(data: PageData, strings: PageStrings) -> Html:
     if quality is None:
         return tag("p", strings.say("quality.none"))
     head = joined(tag("p", source_text(quality, strings), css="q-source"), figure_list(quality, strings))
-    known = usable_classes(quality)
-    if not known:
+    k = quality["first"]
+    if k is None:
         return head
-    k = class_of_interest(quality)
     own, other = histograms_of(quality, k)
     label = str(data.classes[k])
-    grid = [
-        decision_table(data, own, other, label, strings),
-        tag("figure", data_picture="histogram", hidden=True),
-        _calibration(quality, k, own, other, label, strings),
-        _roc(own, other, label, strings),
-        tag("figure", data_picture="precision", hidden=True),
-        tag("figure", data_picture="costs", hidden=True),
-    ]
+    grid = decision_table(data, own, other, label, strings), _calibration(quality, k, own, other, label, strings)
     return joined(
         head,
-        controls(data, known, k, strings),
         tag("p", rates_text(own, other, label, strings), css="q-words", aria_live="polite"),
         tag("div", grid, css="q-grid"),
         confusion_table(data, quality, strings) if len(data.classes) > 2 else Html(""),
-        tag("div", css="q-rows", tabindex=-1),
     )
-
-
-def controls(data: PageData, known: Sequence[int], k: int, strings: PageStrings) -> Html:
-    """Return the controls of class, threshold, costs and base rate, which a script shows and reads."""
-
-    def field(
-        name: str, key: str, kind: str = "number", low: str = "0", high: str | None = None, step: str = "any"
-    ) -> Html:
-        said = strings.say(key)
-        return tag("input", type=kind, name=name, min=low, max=high, step=step, aria_label=said, autocomplete="off")
-
-    options = [tag("option", str(data.classes[at]), value=at, selected=at == k) for at in known]
-    groups = {
-        "quality.class": [
-            tag("select", options, name="k", aria_label=strings.say("quality.class"), autocomplete="off")
-        ],
-        "quality.threshold": [
-            field("at", "quality.threshold.slider", "range", high=str(BINS), step="1"),
-            field("t", "quality.threshold", high="1", step="0.001"),
-        ],
-        "quality.costs": [
-            field("miss", "quality.miss"),
-            Html(" : "),
-            field("alarm", "quality.alarm"),
-        ],
-        "quality.base": [
-            field("bases", "quality.base.slider", "range", "0.1", "99.9", "0.1"),
-            field("base", "quality.base", high="100"),
-        ],
-    }
-    fieldsets = [tag("fieldset", tag("legend", strings.say(key)), parts) for key, parts in groups.items()]
-    reset = tag("button", strings.say("quality.reset"), type="button", name="reset")
-    return tag("div", fieldsets, reset, css="q-controls", hidden=True)
 
 
 def halves(own: list[float], other: list[float]) -> dict[str, float]:
@@ -148,19 +104,6 @@ def figure_list(quality: JsonObject, strings: PageStrings) -> Html:
     return tag("dl", parts, css="q-figures")
 
 
-def class_of_interest(quality: JsonObject) -> int:
-    """Return the class that is looked at first: the one with the fewest rows."""
-    sizes = [sum(line) for line in quality["confusion"]]
-    return min(usable_classes(quality), key=lambda k: (sizes[k], -k))
-
-
-def usable_classes(quality: JsonObject) -> list[int]:
-    """Return the classes that can be compared with the rest: both have rows, and the class has a histogram."""
-    sizes, histograms = [sum(line) for line in quality["confusion"]], quality["histograms"]
-    drawn = [k for k in range(len(sizes)) if len(sizes) == 2 or histograms[k] is not None]
-    return [k for k in drawn if 0 < sizes[k] < sum(sizes)]
-
-
 def histograms_of(quality: JsonObject, k: int) -> tuple[list[float], list[float]]:
     """Return the rows of a class and of all others, by the bin of its probability."""
     if quality["histograms"][k] is None:
@@ -193,13 +136,14 @@ def _calibration(
             continue
         mean = sum((own[b] + other[b]) * middles[b] for b in range(begin, end)) / rows
         points.append(ChartPoint(mean, hits / rows, low, high, 0.3))
-        largest = max(largest, (0.5 < mean < 0.95, rows, mean, hits / rows))
+        largest = max(largest, (0.1 < mean < 0.95, rows, mean, hits / rows))
     given, found = (probability_text(p, 0) for p in largest[2:])
     said = {"n": count_text(largest[1]), "given": given, "found": found}
     title = strings.say("quality.calibration.title", **said, label=label)
     across = ChartAxis(strings.say("quality.axis.given", label=label))
     chart = line_chart([points], across, ChartAxis(strings.say("quality.axis.found", label=label)), title, True)
-    return _figure("calibration", title, chart, strings.say("quality.calibration.note"))
+    note = tag("p", strings.say("quality.calibration.note"), css="muted")
+    return tag("figure", tag("figcaption", title, dir="auto"), chart, note, data_picture="calibration")
 
 
 def intervals_of_class(quality: JsonObject, k: int) -> list[tuple[int, int, float, float]]:
@@ -209,38 +153,6 @@ def intervals_of_class(quality: JsonObject, k: int) -> list[tuple[int, int, floa
         return [(int(begin), int(end), low, high) for begin, end, low, high in found]
     mirrored = reversed(quality["intervals"][1 - k])
     return [(BINS - int(end), BINS - int(begin), 1 - high, 1 - low) for begin, end, low, high in mirrored]
-
-
-def _roc(own: list[float], other: list[float], label: str, strings: PageStrings) -> Html:
-    """Return the proportion of the class that is found, by the proportion of other rows that is flagged with it."""
-    found = [0.0, *accumulate(reversed(own))]
-    flagged = [0.0, *accumulate(reversed(other))]
-    total, rest = found[-1] or 1.0, flagged[-1] or 1.0
-    points = [ChartPoint(0.0, 0.0, size=0)]
-    for x, y in zip(flagged, found, strict=True):
-        last = points[-1]
-        if abs(x / rest - last.x) + abs(y / total - last.y) > 2 / CURVE_POINTS:
-            points.append(ChartPoint(x / rest, y / total, size=0))
-    points.append(ChartPoint(1.0, 1.0, size=0))
-    area = sum((b - a) * (c + d) / 2 for (a, b), (c, d) in zip(pairwise(flagged), pairwise(found), strict=True))
-    title = strings.say("quality.roc.title", auc=area_text(area / (total * rest)), label=label)
-    across = ChartAxis(strings.say("quality.axis.alarms"))
-    chart = line_chart([points], across, ChartAxis(strings.say("quality.axis.recall")), title, True)
-    return _figure("roc", title, chart)
-
-
-def area_text(area: float) -> str:
-    """Return the area under a curve; one that is not perfect is not shown as 1.
-
-    >>> area_text(0.92931), area_text(0.99997)
-    ('0.929', '> 0.999')
-    """
-    return f"{area:.3f}" if area < 0.9995 or area == 1 else "> 0.999"
-
-
-def _figure(name: str, title: str, picture: Html, note: str = "") -> Html:
-    said = tag("p", note, css="muted") if note else Html("")
-    return tag("figure", tag("figcaption", title, dir="auto"), picture, said, data_picture=name)
 
 
 def confusion_table(data: PageData, quality: JsonObject, strings: PageStrings) -> Html:

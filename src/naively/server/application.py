@@ -64,6 +64,8 @@ class Application:
         What learns rows, by the names of models.
     new_classes : bool
         Whether rows of classes that the model does not know may be learned.
+    language : str
+        The language of the pages.
     """
 
     def __init__(
@@ -74,9 +76,10 @@ class Application:
         log: AccessLog,
         learners: dict[str, Learner] | None = None,
         new_classes: bool = False,
+        language: str = "en",
     ) -> None:
         self.models, self.guard, self.limits, self.log = models, guard, limits, log
-        self.learners, self.new_classes = learners or {}, new_classes
+        self.learners, self.new_classes, self.language = learners or {}, new_classes, language
         self.buffer, self.uploads = BodyBuffer(limits), Uploads(limits)
         self.threads = CapacityLimiter(4)
         self.look_at = dict.fromkeys(models, time.monotonic() + LOOK_EVERY)
@@ -301,9 +304,15 @@ class Application:
         if not self.guard.knows_token(request.scope["naively"]):
             return reply(TOKEN_PAGE.content, HTML, status=401, policy=TOKEN_PAGE.policy)
         snapshot = await self._snapshot(request.path_params.get("name"))
-        server = {"api": f"{API}/models/{snapshot.name}", "models": list(self.models), "revision": snapshot.revision}
-        page = await self._elsewhere(lambda: page_for(snapshot, server))
-        return reply(page.content, HTML, policy=page.policy)
+        if "page" not in snapshot.texts:
+            page = await self._elsewhere(lambda: page_for(snapshot, self._about_server(snapshot)))
+            snapshot.texts["page"], snapshot.texts["policy"] = page.content, page.policy.encode()
+        return reply(snapshot.texts["page"], HTML, policy=snapshot.texts["policy"].decode())
+
+    def _about_server(self, snapshot: Snapshot) -> JsonObject:
+        """Return what the scripts of a page know about their server."""
+        about: JsonObject = {"api": f"{API}/models/{snapshot.name}", "models": list(self.models)}
+        return about | {"revision": snapshot.revision, "language": self.language}
 
     async def session(self, request: Request) -> Response:
         """Give a browser that knows the token a cookie that stands for it."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
+import re
 from typing import NamedTuple
 
+from .._types import JsonObject
+from ..estimator.html_report import ReportOptions, page_data_of
+from ..page.page import report_page
 from .served_model import Snapshot
 
 
@@ -31,15 +34,13 @@ def page_policy(scripts: list[str], styles: list[str]) -> str:
     )
 
 
-def page_for(snapshot: Snapshot, server: dict[str, object]) -> ServedPage:
-    """Return the page of a model."""
-    data = json.dumps({"title": snapshot.name, "server": server}).replace("<", "\\u003c")
-    title = html.escape(snapshot.name)
-    text = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><h1>{title}</h1>'
-        f'<script type="application/json" id="naively-data">{data}</script>'
-    )
-    return ServedPage(text.encode(), page_policy([], []))
+def page_for(snapshot: Snapshot, server: JsonObject) -> ServedPage:
+    """Return the page of a model: its report, whose scripts may ask this server."""
+    options = ReportOptions(title=f"{snapshot.name}.parquet", language=str(server["language"]))
+    text = report_page(page_data_of(snapshot.fitted, options=options, server=server))
+    found = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    assert found is not None, "a page has its policy"
+    return ServedPage(text.encode(), f"{html.unescape(found[1])}; frame-ancestors 'none'")
 
 
 TOKEN_SCRIPT = """

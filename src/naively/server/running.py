@@ -49,6 +49,8 @@ class ServerSettings:
         Whether rows of another model in the write-ahead file are counted over this one.
     new_classes : bool
         Whether rows of new classes may be learned.
+    language : str
+        The language of the pages: "en" or "zh".
     log : Path, optional
         The file of the log; by default stderr.
     quiet : bool
@@ -65,6 +67,7 @@ class ServerSettings:
     save_every: float | None = None
     rebase: bool = False
     new_classes: bool = False
+    language: str = "en"
     log: Path | None = None
     quiet: bool = False
     limits: Limits = field(default_factory=Limits)
@@ -81,7 +84,8 @@ def serve_models(paths: list[Path], settings: ServerSettings, ready: Callable[[s
             learners = open_learners(models, settings, log)
             port = sock.getsockname()[1]
             guard = guard_of(settings, port)
-            application = Application(models, guard, settings.limits, log, learners, settings.new_classes)
+            more = settings.new_classes, settings.language
+            application = Application(models, guard, settings.limits, log, learners, *more)
             server = PatientServer(config_of(application, settings), log, learners, settings)
             server.ready = lambda: ready(address_of(settings.host, port))
             server.run(sockets=[sock])

@@ -147,25 +147,43 @@
 
   // -- the tab: the static part is brought to life where it stands ----------------------------------------------------
   const pictures = { histogram, calibration, roc, precision, costs };
-  // The rows of the page with known classes, as the model answers them.
-  const answered = ({ columns, cells, truth, numbers: at }, model) => truth.flatMap((own, place) => {
+  // The rows of the page with known classes, with the probabilities that were measured, or those of the model.
+  const answered = ({ columns, cells, truth, numbers: at, posterior }, model) => truth.flatMap((own, place) => {
     if (own < 0) return [];
     const row = Object.fromEntries(columns.map((name, column) => [name, cells[column][place]]));
-    const p = [...model.score(row).probabilities];
+    const p = posterior?.[place] ?? [...model.score(row).probabilities];
     return { place, own, p, answer: p.indexOf(Math.max(...p)), name: String(at?.[place] ?? place + 1) };
   });
+  const input = (name, key, attributes) =>
+    make("input", { type: "number", name, min: 0, step: "any", "aria-label": say(`quality.${key}`), autocomplete: "off", ...attributes });
+  const controlsOf = (classes, cuts) => {
+    const groups = {
+      class: [make("select", { name: "k", "aria-label": say("quality.class"), autocomplete: "off" }, classes)],
+      threshold: [input("at", "threshold.slider", { type: "range", max: cuts.length - 1, step: 1 }), input("t", "threshold", { max: 1, step: 0.001 })],
+      costs: [input("miss", "miss"), " : ", input("alarm", "alarm")],
+      base: [input("bases", "base.slider", { type: "range", min: 0.1, max: 99.9, step: 0.1 }), input("base", "base", { max: 100 })],
+    };
+    const fieldsets = Object.entries(groups).map(([key, parts]) => make("fieldset", {}, make("legend", {}, say(`quality.${key}`)), parts));
+    return make("div", { class: "q-controls" }, fieldsets, make("button", { type: "button", name: "reset" }, say("quality.reset")));
+  };
 
   const start = (root, data, model) => {
     const { quality, rows: held } = data;
-    const controls = root.querySelector(".q-controls");
-    if (!controls) return; // there is nothing to measure
+    if (!quality || quality.first === null) return; // there is nothing to measure
     const labels = data.flat.classes.map(String);
-    const find = (name) => controls.querySelector(`[name=${name}]`);
     const whole = Array.from({ length: 999 }, (_, at) => (at + 1) / 1000);
     const cuts = [0, ...quality.tail, ...whole, ...quality.tail.map((cut) => 1 - cut).reverse(), 1];
-    const usual = { k: Number(find("k").value), t: 0.5, miss: 1, alarm: 1, base: null }; // no base rate: that of the rows
+    const usual = { k: quality.first, t: 0.5, miss: 1, alarm: 1, base: null }; // no base rate: that of the rows
     const set = { ...usual, ...state.get("quality") };
-    const list = root.querySelector(".q-rows");
+    const controls = controlsOf(quality.classes.map((k) => make("option", { value: k }, labels[k])), cuts);
+    const find = (name) => controls.querySelector(`[name=${name}]`);
+    const list = make("div", { class: "q-rows", tabindex: -1 });
+    const words = root.querySelector(".q-words");
+    words.before(controls);
+    root.append(list);
+    const still = root.querySelector("[data-picture]");
+    const figures = Object.keys(pictures).map((name) => [name, name === "calibration" ? still : make("figure", { "data-picture": name })]);
+    still.replaceWith(...figures.map(([, figure]) => figure));
     let [view, ratio, at, rows] = [];
 
     const toCost = (name) => (value) => {
@@ -184,8 +202,7 @@
       changes[target.name](Number(target.value));
       draw(target);
     });
-    find("reset").addEventListener("click", () => { Object.assign(set, usual, { k: set.k }); draw(); });
-    controls.hidden = false;
+    find("reset").addEventListener("click", () => { Object.assign(set, usual, { k: set.k }); draw(null); });
 
     // A cell lists its rows: the most surprising first.
     const listRows = (belongs) => {
@@ -196,7 +213,7 @@
         return make("tr", {}, [open, labels[own], labels[answer], percent(p[own])].map((one) => make("td", {}, one)));
       });
       const heads = ["row", "truth", "answer", "p_truth"].map((key) => make("th", { scope: "col" }, say(`quality.${key}`)));
-      list.replaceChildren(make("p", { class: "muted" }, say("quality.listed", { n: inside.length, rows: rows.length })),
+      list.replaceChildren(make("p", { class: "muted" }, say("quality.listed", { n: inside.length, rows: rows.length }), held.posterior ? "" : ` ${say("quality.counted")}`),
         make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, lines)));
       if (inside.length > MOST_ROWS) list.append(say("quality.more_rows", { n: inside.length - MOST_ROWS }));
       list.focus();
@@ -233,7 +250,7 @@
       const said = { label, t: number(shown(at)), cost: number(now.cost, 3), base: percent(base), own: percent(rate) };
       for (const name of ["recall", "precision", "accuracy"]) said[name] = percent(now[name]);
       find("at").setAttribute("aria-valuetext", said.t);
-      root.querySelector(".q-words").textContent = say("quality.rates", said) + (set.base === null ? "" : ` ${say("quality.weighed", said)}`);
+      words.textContent = say("quality.rates", said) + (set.base === null ? "" : ` ${say("quality.weighed", said)}`);
       for (const key in belonging) {
         const cell = root.querySelector(`[data-cell=${key}]`);
         cell.dataset.value = now[key];
@@ -242,12 +259,10 @@
       root.querySelector(".q-is").textContent = say("quality.is", said);
       root.querySelector(".q-cells figcaption").textContent = say("quality.cells.title", { right: number(100 * now.accuracy, 3) });
       const weights = [base / rate, (1 - base) / (1 - rate)];
-      for (const place of root.querySelectorAll("[data-picture]")) {
-        const [title, body, note] = pictures[place.dataset.picture](
-          { view, at, label, set: { ...set, base }, all, now, shown, said, ratio, middle, weights });
-        place.replaceChildren(make("figcaption", { dir: "auto" }, title),
+      for (const [name, figure] of figures) {
+        const [title, body, note] = pictures[name]({ view, at, label, set: { ...set, base }, all, now, shown, said, ratio, middle, weights });
+        figure.replaceChildren(make("figcaption", { dir: "auto" }, title),
           shape("svg", { class: "nv-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title }, body), make("p", { class: "muted" }, note));
-        place.hidden = false;
       }
       if (from !== undefined) list.replaceChildren(); // the rows of a cell are others now
       state.set("quality", Object.keys(usual).some((key) => set[key] !== usual[key]) ? set : null);

@@ -1,0 +1,378 @@
+"""The flat model scores rows as the model does: by the scorer of the docs, which knows the standard library alone."""
+
+import doctest
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import naively as nv
+from naively.errors import InvalidInput, InvalidSetting, UnwritableFile
+
+from .flat_cases import (
+    FAMILIES,
+    MODELS,
+    MORE_TEXTS,
+    SETTINGS,
+    TEXT_FAMILIES,
+    TEXTS,
+    asked,
+    fitted,
+    letters,
+    penguin_rows,
+    plain_rows,
+    table_of,
+    text_models,
+)
+from .tables import penguins
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "guide" / "flat-model.md"
+each_model = pytest.mark.parametrize("model", MODELS)
+
+
+def source_of_scorer() -> str:
+    """Return the scorer as the page has it: from its imports to its last function."""
+    examples = doctest.DocTestParser().get_examples(PAGE.read_text(encoding="utf-8"))
+    sources = [example.source for example in examples]
+    begin = next(at for at, source in enumerate(sources) if source.startswith("import base64"))
+    end = next(at for at, source in enumerate(sources) if source.startswith("def probabilities"))
+    return "".join(sources[begin : end + 1])
+
+
+SCORER: dict[str, Any] = {}
+exec(source_of_scorer(), SCORER)
+
+
+def read(flat):
+    """Return a flat model as the scorer takes it."""
+    return json.loads(flat.json(), object_hook=SCORER["decoded"])
+
+
+def probabilities(nb, rows):
+    """Return what the scorer of the page says of rows that JSON can hold."""
+    model = read(nb.flat())
+    return np.array([SCORER["probabilities"](model, row) for row in json.loads(json.dumps(rows))])
+
+
+def check(nb, rows):
+    assert np.abs(probabilities(nb, rows) - nb.predict_proba(rows)).max() < 1e-9
+
+
+def test_the_scorer_of_the_page_has_less_than_sixty_lines_and_needs_the_standard_library_alone():
+    source = source_of_scorer()
+    assert len(source.splitlines()) < 60
+    assert max(map(len, source.splitlines())) <= 120
+    imports = [line for line in source.splitlines() if line.startswith(("import", "from"))]
+    assert imports == [
+        "import base64, bisect, collections, itertools, json, re, sys, unicodedata",
+        "from math import exp, inf, lgamma, log, log1p, sqrt",
+    ]
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+@each_model
+@pytest.mark.parametrize("missing", ["skip", "value"])
+def test_penguins_get_the_probabilities_of_the_model(model, missing):
+    X, y = penguins()
+    check(nv.NaiveBayes(model=model, missing=missing).fit(X, y), penguin_rows())
+
+
+@each_model
+@pytest.mark.parametrize("how", SETTINGS)
+def test_every_setting_is_in_the_flat_model(model, how):
+    table = table_of(1)
+    check(fitted(table, model, {"visits": "poisson"}, **SETTINGS[how]), asked(table))
+
+
+@each_model
+@pytest.mark.parametrize("families", FAMILIES)
+@pytest.mark.parametrize("missing", ["skip", "value"])
+def test_every_family_is_in_the_flat_model(model, families, missing):
+    table = table_of(2)
+    check(fitted(table, model, FAMILIES[families], missing=missing), asked(table))
+
+
+@pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
+@pytest.mark.parametrize("families", [name for name in FAMILIES if name != "common values"])
+def test_every_estimate_of_every_family_is_in_the_flat_model(estimate, families):
+    table = table_of(3)
+    check(fitted(table, "textbook", FAMILIES[families], estimate=estimate), asked(table))
+
+
+def test_a_class_that_is_ruled_out_has_probability_0_and_a_row_that_rules_out_all_gets_the_prior():
+    table = pd.DataFrame({"sky": ["rain", "rain", "sun", "fog"], "wind": ["no", "yes", "no", "yes"]})
+    nb = nv.NaiveBayes(model="textbook", estimate="mle").fit(table, ["in", "in", "out", "out"])
+    rows = [{"sky": "rain", "wind": "no"}, {"sky": "sun", "wind": "yes"}, {"sky": "fog", "wind": None}]
+    check(nb, rows)
+    assert probabilities(nb, rows)[0].tolist() == [1.0, 0.0]
+    both = nv.NaiveBayes(model="textbook", estimate="mle").fit({"a": ["x", "y"], "b": ["p", "q"]}, ["1", "2"])
+    assert probabilities(both, [{"a": "x", "b": "q"}]).tolist() == [[0.5, 0.5]]
+    check(both, [{"a": "x", "b": "q"}])
+
+
+@each_model
+def test_events_that_a_class_never_had_rule_it_out_as_the_model_does(model):
+    table = table_of(4)
+    table["visits"] = np.where(table["class"] == "low", 0, table["visits"])
+    table["grade"] = np.where(table["class"] == "mid", 0, table["grade"])
+    nb = fitted(table, model, {"visits": "poisson", "grade": "poisson"}, estimate="mle")
+    check(nb, asked(table))
+
+
+@each_model
+def test_a_calibrated_model_is_flattened_with_its_calibration(model):
+    table = table_of(5, 300)
+    nb = fitted(table, model).calibrate(table.drop(columns="class"), table["class"])
+    check(nb, asked(table))
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5, 13, 26])
+def test_any_number_of_classes_can_be_flattened(classes):
+    nb, rows = letters(classes)
+    check(nb, rows)
+
+
+def test_columns_without_a_weight_of_their_own_are_in_the_flat_model():
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, 300)
+    X = pd.DataFrame({f"x{n}": random.normal(0.15 * y, 1.0) for n in range(300)})
+    X["z"] = random.choice(["a", "b"], 300)
+    X.loc[::7, "x1"] = np.nan
+    for missing in ("skip", "value"):
+        nb = nv.NaiveBayes(missing=missing).fit(X, y)
+        check(nb, plain_rows(X[:40]))
+
+
+def test_labels_of_any_type_are_read_from_json():
+    labels = {"flag": [True, False] * 20, "number": [1, 2, 3, 4] * 10, "share": [0.5, 1.0, 1.5, 2.5] * 10}
+    table = pd.DataFrame(labels | {"class": [0, 1, 1, 0] * 10})
+    families = dict.fromkeys(("number", "share"), "categorical")
+    for model in MODELS:
+        check(nv.NaiveBayes(model=model, families=families).fit(table, target="class"), plain_rows(table[list(labels)]))
+
+
+def test_times_are_numbers_of_seconds():
+    days = pd.date_range("2024-01-01", periods=40, freq="36h")
+    nb = nv.NaiveBayes().fit({"when": days}, ["a"] * 20 + ["b"] * 20)
+    seconds = [day.timestamp() for day in days]
+    model = read(nb.flat())
+    found = [SCORER["probabilities"](model, {"when": second}) for second in seconds]
+    assert np.abs(found - nb.predict_proba({"when": days})).max() < 1e-9
+
+
+def test_texts_that_stand_for_no_value_are_missing(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("sky,go\n" + "rain,no\nsun,yes\nNA,no\n?,yes\n" * 5, encoding="utf-8")
+    nb = nv.NaiveBayes().fit(path, target="go")
+    assert "NA" in nb.flat().content["columns"][0]["no_value"]
+    check(nb, [{"sky": "NA"}, {"sky": "?"}, {"sky": None}, {"sky": "rain"}])
+
+
+cells = st.one_of(st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
+values = st.one_of(st.none(), st.sampled_from(["a", "b", "c", "ä", ""]))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), model=st.sampled_from(MODELS), missing=st.sampled_from(["skip", "value"]))
+def test_random_tables_get_the_probabilities_of_the_model(data, model, missing):
+    size = data.draw(st.integers(4, 40))
+    table = {
+        "x": data.draw(st.lists(cells, min_size=size, max_size=size)),
+        "y": data.draw(st.lists(cells, min_size=size, max_size=size)),
+        "label": data.draw(st.lists(values, min_size=size, max_size=size)),
+        "other": data.draw(st.lists(values, min_size=size, max_size=size)),
+    }
+    classes = data.draw(st.lists(st.sampled_from("pqrs"), min_size=size, max_size=size))
+    frame = pd.DataFrame(table).astype({"x": float, "y": float, "label": object, "other": object})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a single class, columns without values
+        nb = nv.NaiveBayes(model=model, missing=missing).fit(frame, classes)
+    check(nb, plain_rows(frame))
+
+
+# -- contributions ----------------------------------------------------------------------------------------------------
+
+
+def contributions(nb, row):
+    """Return the sum of the scores of the terms of each column and pair, by the names of the columns."""
+    model, found = read(nb.flat()), {}
+    for term, scores in zip(model["terms"], SCORER["contributions"](model, row), strict=True):
+        names = tuple(model["columns"][at]["name"] for at in term["columns"])
+        found[names] = found.get(names, 0.0) + np.array(scores)
+    return found
+
+
+def differences(scores):
+    return np.asarray(scores) - np.asarray(scores)[..., :1]
+
+
+@each_model
+@pytest.mark.parametrize("how", [{}, {"temperature": 2.0, "missing": "value"}])
+def test_contributions_of_columns_and_pairs_are_those_of_explain(model, how):
+    table = table_of(6)
+    nb = fitted(table, model, {"visits": "poisson"}, **how)
+    pairs = nb.fitted_.model.pairs or {}
+    for row in asked(table)[:15]:
+        evidence, found = nb.explain(row), contributions(nb, row)
+        for name, scores in zip(evidence.columns, evidence.scores[0], strict=True):
+            own = found.pop(pairs.get(name, (name,)), np.zeros(3))
+            assert np.abs(differences(own) - differences(scores)).max() < 1e-9, name
+        assert not found
+
+
+@each_model
+def test_contributions_of_texts_are_those_of_explain(model):
+    nb = dict(text_models("usual words"))[model]
+    for text in MORE_TEXTS:
+        scores = nb.explain({"text": text}).scores[0, 0]
+        assert np.abs(differences(contributions(nb, {"text": text})["text",]) - differences(scores)).max() < 1e-9
+
+
+# -- texts ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TEXT_FAMILIES)
+def test_texts_get_the_probabilities_of_the_model(name):
+    for _, nb in text_models(name):
+        check(nb, [{"text": text} for text in [*MORE_TEXTS, None]])
+
+
+@pytest.mark.parametrize("family", [{}, {"bernoulli": True}, {"complement": True}])
+def test_words_rule_classes_out_where_frequencies_are_taken_as_they_are(family):
+    nb = nv.NaiveBayes(model="textbook", estimate="mle", families={"text": nv.Words(**family)})
+    nb.fit({"text": ["good day", "good night", "bad day", "bad bad luck"]}, ["p", "p", "n", "n"])
+    check(nb, [{"text": text} for text in ("good", "bad day", "good bad", "day", "", "luck night", "good day night")])
+
+
+def test_texts_beside_other_columns_are_in_one_flat_model():
+    table = table_of(7, len(TEXTS) * 4).assign(text=TEXTS * 4)
+    for model in MODELS:
+        nb = fitted(table, model, {"text": "words"})
+        check(nb, [row | {"text": text} for row, text in zip(asked(table), MORE_TEXTS, strict=False)])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    text=st.text(max_size=40)
+    | st.text(alphabet="aB1 \u0301\u200d\u200c\ufe0f\u20e3👍🏽🇩🇪ℹ↔酒店กำ\u17d2ខ_Σσİ#*", max_size=20)
+)
+def test_any_text_is_split_as_the_model_splits_it(text):
+    from .text_reference import comparable
+
+    if not comparable(text) or any(0xD800 <= ord(sign) < 0xE000 for sign in text):
+        return
+    nb = nv.NaiveBayes(model="textbook", families={"text": "words"}).fit({"text": [text, "other"]}, ["a", "b"])
+    column = read(nb.flat())["columns"][0]
+    reader = nb.fitted_.model.readers["text"]
+    counts = {column["words"][at]: n for at, n in SCORER["words_of"](column, text).items()}
+    assert counts == {reader.names([number])[0]: n for number, n in token_counts(reader, text)}
+
+
+def token_counts(reader, text):
+    """Give the numbers of the tokens of a text, and how often each occurs."""
+    import collections
+
+    return collections.Counter(number for number, _, _ in reader.spans(text)).items()
+
+
+def test_only_the_words_of_most_texts_are_kept_if_asked_for():
+    nb = dict(text_models("usual words"))["auto"]
+    whole, part = (nb.flat(words=most).content["columns"][0] for most in (None, 5))
+    assert len(part["words"]) == 5
+    assert part["left_out"] == len(whole["words"]) - 5
+    assert whole["left_out"] == 0
+    assert {"good", "day"} <= set(part["words"])
+    table = nb.flat(words=5).content["terms"][0]["table"]
+    places = [whole["words"].index(word) for word in part["words"]]
+    assert np.array_equal(table, nb.flat().content["terms"][0]["table"][places])
+
+
+# -- the format -------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_holds_what_to_json_returns(tmp_path):
+    nb, _ = letters(3)
+    flat, path = nb.flat(), tmp_path / "flat.json"
+    flat.save(path)
+    assert json.loads(path.read_text(encoding="utf-8")) == flat.to_json() == json.loads(flat.json())
+    assert (flat.content["format"], flat.content["version"], flat.content["model"]) == (
+        "naively flat model",
+        1,
+        "joint",
+    )
+    with pytest.raises(UnwritableFile, match="Cannot save to"):
+        flat.save(tmp_path / "nowhere" / "flat.json")
+
+
+def test_single_precision_rounds_tables_of_scores_and_nothing_else():
+    table = table_of(8)
+    flat = fitted(table, "auto", {"visits": "poisson"}).flat()
+    exact, rounded = flat.to_json(), flat.to_json(single=True)
+    assert {name: value for name, value in rounded.items() if name != "terms"} == {
+        name: value for name, value in exact.items() if name != "terms"
+    }
+    kinds = {(term["kind"], term["table"]["type"]) for term in rounded["terms"]}
+    assert ("table", "f4") in kinds
+    assert ("density", "f4") not in kinds
+    assert len(flat.json(single=True)) < len(flat.json())
+
+
+def test_scores_are_relative_to_the_first_class_where_none_is_infinite():
+    nb, _ = letters(3)
+    assert {term["table"].shape[-1] for term in nb.flat().content["terms"]} == {2}
+    ruled = nv.NaiveBayes(model="textbook", estimate="mle").fit({"sky": ["rain", "sun"]}, ["in", "out"])
+    assert ruled.flat().content["terms"][0]["table"].shape == (2, 2)
+
+
+def test_the_target_and_the_classes_are_named():
+    table = table_of(9)
+    flat = fitted(table, "auto").flat().content
+    assert (flat["target"], flat["classes"]) == ("class", ["high", "low", "mid"])
+    nb = nv.NaiveBayes().fit({"x": [1.0, 2.0, 3.0, 4.0]}, [True, True, False, False])
+    assert nb.flat().content["target"] is None
+    assert nb.flat().content["classes"] == [False, True]
+
+
+def test_what_is_refused_is_said():
+    table = table_of(10)
+    nb = fitted(table, "textbook", {"visits": "poisson"}, unseen="error")
+    columns = {column["name"]: column for column in nb.flat().content["columns"]}
+    assert columns["visits"]["refuses"] == "negative"
+    assert columns["color"]["refuses"] == "unseen"
+    assert "refuses" not in columns["size"]
+
+
+def test_what_tables_cannot_hold_is_an_error_with_its_column():
+    from scipy import sparse
+
+    def split(text: str) -> list[str]:
+        return text.split()
+
+    vectors = nv.NaiveBayes().fit(sparse.csr_array(np.eye(4)), ["a", "a", "b", "b"])
+    with pytest.raises(InvalidInput, match="holds vectors") as error:
+        vectors.flat()
+    assert error.value.column is not None
+    texts = {"text": ["good day", "bad day"] * 5}
+    for family, why in ((nv.Words(hash_width=64), "hash"), (nv.Words(tokenizer=split), "tokenizer")):
+        nb = nv.NaiveBayes(model="textbook", families={"text": family}).fit(texts, ["p", "n"] * 5)
+        with pytest.raises(InvalidInput, match=why) as error:
+            nb.flat()
+        assert error.value.column == "text"
+    with pytest.raises(InvalidSetting, match="no number of words"):
+        letters(2)[0].flat(words=-1)
+
+
+def test_a_model_that_learned_more_rows_is_flattened_as_it_answers():
+    table = table_of(11, 400)
+    nb = nv.NaiveBayes()
+    for part in (table[:200], table[200:210], table[210:400]):
+        nb.partial_fit(part, target="class")
+        check(nb, asked(table))

@@ -1,0 +1,408 @@
+"""What the tabs Model, Quality and Compare show: counts, figures and changes, each what its label says."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+import naively as nv
+from naively.errors import DoesNotFit
+from naively.estimator.held_out_quality import held_out_quality, quality_at_hand
+from naively.estimator.reports import information_of_columns
+from naively.judge.calibration_intervals import clopper_pearson_interval
+from naively.judge.metrics import area_under_curve
+from naively.judge.quality_counts import BINS, CUTS, QualityCounts, QualitySource, quality_of_scores
+from naively.page.column_facts import column_facts
+from naively.page.compare_section import compare_section
+from naively.page.comparison import comparison_of
+from naively.page.distribution_pictures import scale_ticks
+from naively.page.model_section import model_section
+from naively.page.page_strings import page_strings
+from naively.page.quality import calibration_groups, packed, quality_data, quality_of
+from naively.page.quality_section import histograms_of, intervals_of_class, quality_section, unpacked
+
+from .page_cases import EXAMPLES, page_data, penguin_table, shared_table
+
+ENGLISH = page_strings("en")
+
+
+def answers(rows=2_000, classes=3, seed=0):
+    """Return probabilities that are about calibrated, some of them on a cut, and true classes."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(classes, 0.5), rows)
+    p[:40] = 0.0
+    p[:40, :2] = 0.5
+    p[40:60] = np.eye(classes)[0]
+    truth = np.array([rng.choice(classes, p=line) for line in p])
+    return p, truth
+
+
+def counts_of(p, truth, weights=None, kind="given"):
+    labels = tuple("abcdefghijklmnopqrstuvwxyz"[: p.shape[1]])
+    return quality_of_scores(nv.Scores.from_indices(p, truth, labels, weights), QualitySource(kind))
+
+
+# -- counts of held-out rows -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("classes", [2, 3, 26])
+def test_counts_are_exact_at_every_cut(classes, weighted):
+    """Rows of each class, and of all others, whose probability is above a cut."""
+    p, truth = answers(classes=classes)
+    w = np.random.default_rng(1).integers(1, 4, len(p)).astype(float) if weighted else np.ones(len(p))
+    counts = counts_of(p, truth, w if weighted else None)
+
+    for k in range(classes):
+        for at in (0, 5, 11, 12, 260, 511, 512, 900, 1011, len(CUTS) - 1):
+            above = p[:, k] > CUTS[at]
+            assert counts.own[k, at + 1 :].sum() == w[above & (truth == k)].sum()
+            assert counts.other[k, at + 1 :].sum() == w[above & (truth != k)].sum()
+    assert counts.rows == w.sum()
+    assert {0.001, 0.5, 0.999} <= set(CUTS.tolist())
+    assert (np.diff(CUTS) > 0).all()
+
+
+def test_figures_are_those_of_scores():
+    p, truth = answers()
+    scores, counts = nv.Scores.from_indices(p, truth, ("a", "b", "c")), counts_of(p, truth)
+
+    for name in ("accuracy", "log_loss", "brier", "auc"):
+        assert counts.figures[name] == getattr(scores, name)
+    assert counts.errors["accuracy"] == scores.spread["accuracy"]
+    assert np.array_equal(counts.confusion, scores.confusion)
+
+
+def test_the_area_under_the_histogram_is_that_of_the_rows():
+    """To five digits, with a thousand bins."""
+    p, truth = answers(20_000, 2, seed=3)
+    counts = counts_of(p, truth)
+    below = np.cumsum(counts.other[1]) - counts.other[1] / 2
+    area = counts.own[1] @ below / (counts.own[1].sum() * counts.other[1].sum())
+
+    assert area == pytest.approx(area_under_curve(p[:, 1], truth == 1, np.ones(len(p))), abs=1e-5)
+
+
+def test_counts_are_written_and_read():
+    p, truth = answers()
+    counts = counts_of(p, truth, kind="leave_one_out")
+    data = json.loads(json.dumps(counts.to_json()))
+
+    again = QualityCounts.from_json(data, counts.classes)
+
+    assert again is not None
+    for name in ("own", "other", "confusion"):
+        assert np.array_equal(getattr(again, name), getattr(counts, name))
+    assert (again.figures, again.source) == (counts.figures, counts.source)
+    assert QualityCounts.from_json(data | {"version": 2}, counts.classes) is None
+    for damage in ({"bins": 7}, {"counts": data["counts"][:400]}, {"source": {"kind": "guess", "folds": 0, "of": 0}}):
+        with pytest.raises(ValueError, match="the quality"):
+            QualityCounts.from_json(data | damage, counts.classes)
+
+
+def test_packed_counts_are_unpacked():
+    rng = np.random.default_rng(0)
+    counts = np.where(rng.random(BINS) < 0.9, 0.0, rng.integers(1, 99, BINS))
+
+    assert unpacked(packed(counts)) == counts.tolist()
+    assert len(packed(counts)) < BINS / 3
+
+
+def test_of_two_classes_one_mirrors_the_other():
+    p, truth = answers(classes=2, seed=5)
+    off = np.where(np.isin(p[:, 1], CUTS), 0.00123, p[:, 1])  # on a cut, both sides would lie below it
+    counts = counts_of(np.column_stack([1 - off, off]), truth)
+    quality = quality_data(counts)
+
+    assert quality["histograms"][0] is None
+    own, other = histograms_of(quality, 0)
+    assert own == counts.own[0].tolist()
+    assert other == counts.other[0].tolist()
+    assert len(intervals_of_class(quality, 0)) == len(intervals_of_class(quality, 1))
+
+
+def test_intervals_are_those_of_clopper_and_pearson():
+    rows, hits = np.array([10.0, 20.0, 50.0, 7.0]), np.array([0.0, 7.0, 49.0, 7.0])
+    found = clopper_pearson_interval(rows, hits, 0.025)
+
+    for n, k, (low, high) in zip(rows, hits, found.T, strict=True):
+        exact = binomtest(int(k), int(n)).proportion_ci(0.95, "exact")
+        assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+@pytest.mark.parametrize("rows", [100, 400, 20_000])
+def test_calibrated_answers_lie_within_their_intervals(rows):
+    """Every group has rows enough, groups follow each other, and nearly all intervals hold the mean probability."""
+    p, truth = answers(rows, 2, seed=rows)
+    counts = counts_of(p, truth)
+    groups, inside = calibration_groups(counts, 1), []
+    assert groups[0][0] == 0
+    assert groups[-1][1] == BINS
+    assert all(a[1] == b[0] for a, b in pairwise(groups))
+    bins = np.searchsorted(CUTS, p[:, 1])
+    for begin, end, low, high in quality_data(counts)["intervals"][1]:
+        there = (bins >= begin) & (bins < end)
+        assert there.sum() >= 10
+        inside.append(low <= p[there, 1].mean() <= high)
+    assert np.mean(inside) >= 0.85
+
+
+# -- kept with the model -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fitted(tmp_path):
+    nb = nv.NaiveBayes()
+    done = nv.fit_files(nb, EXAMPLES / "penguins.csv", "species", cv=5)
+    return nb, done
+
+
+def test_a_model_file_without_rows_holds_the_quality_of_the_folds(fitted, tmp_path):
+    nb, done = fitted
+    nb.save(tmp_path / "m.parquet")
+    found = held_out_quality(nv.load(tmp_path / "m.parquet").fitted_)
+
+    assert found is not None
+    assert found.source == QualitySource("folds", 5)
+    assert found.rows == 344
+    assert found.figures["log_loss"] == done.scores.log_loss
+    assert np.array_equal(found.confusion, done.scores.confusion)
+    assert len(json.dumps(found.to_json())) < 1_500
+
+
+def test_without_folds_kept_rows_are_left_out_one_at_a_time():
+    table = penguin_table()
+    nb = nv.NaiveBayes().fit(table, target="species")
+    scores = nb.leave_one_out(table, target="species")
+    found = held_out_quality(nb.fitted_)
+
+    assert found is not None
+    assert found.source == QualitySource("leave_one_out")
+    assert found.figures["log_loss"] == pytest.approx(scores.log_loss, rel=1e-9)
+    assert np.array_equal(found.confusion, scores.confusion)
+
+
+def test_quality_is_of_these_counts_and_settings_alone(fitted, tmp_path):
+    """Rows that come or go, other settings, merging: what was measured before says nothing about the model then."""
+    nb, _ = fitted
+    table = penguin_table()
+    X, y = table.drop(columns="species"), table["species"]
+    nb.save(tmp_path / "m.parquet")
+
+    def loaded():
+        return nv.load(tmp_path / "m.parquet")
+
+    assert quality_at_hand(loaded().fitted_) is not None
+    other = loaded()
+    other.set_params(missing="value")
+    assert quality_at_hand(other.fitted_) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert quality_at_hand(loaded().partial_fit(X[:1], y[:1]).fitted_) is None
+        assert quality_at_hand(nv.merge(loaded(), loaded()).fitted_) is None
+        less = loaded().forget(X[:1], y[:1])
+    assert less.fitted_.state.held_out.quality is None
+    less.save(tmp_path / "less.parquet")
+    assert b'"quality"' not in (tmp_path / "less.parquet").read_bytes()
+    assert held_out_quality(less.fitted_) is None
+
+
+def test_quality_outlives_conformalizing_and_dropping_rows(fitted):
+    nb, _ = fitted
+    table = penguin_table()
+    nb.conformalize(table, target="species")
+    assert quality_at_hand(nb.drop_rows().fitted_) is not None
+
+
+def test_textbook_models_have_the_quality_of_their_folds(tmp_path):
+    """And without folds none: they keep no rows."""
+    nb = nv.NaiveBayes(model="textbook")
+    done = nv.fit_files(nb, EXAMPLES / "penguins.csv", "species", cv=3)
+    found = held_out_quality(nb.fitted_)
+
+    assert found is not None
+    assert found.figures["log_loss"] == done.scores.log_loss
+    assert held_out_quality(nv.NaiveBayes(model="textbook").fit(penguin_table(), target="species").fitted_) is None
+
+
+# -- columns -----------------------------------------------------------------------------------------------------------
+
+
+def facts_of(nb):
+    fitted = nb.fitted_
+    return {one["name"]: one for one in column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted))}
+
+
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+def test_columns_come_by_their_information_with_all_their_rows(model):
+    table = penguin_table()
+    nb = nv.NaiveBayes(model=model).fit(table, target="species")
+    facts, told = facts_of(nb), nb.importance()
+
+    assert list(facts) == list(told["column"])
+    assert [one["bits"] for one in facts.values()] == pytest.approx(list(told["bits"]), abs=1e-4)
+    island = facts["island"]["distribution"]
+    assert dict(zip(island["values"], np.sum(island["counts"], axis=0), strict=True)) == dict(
+        table["island"].value_counts()
+    )
+    mass = facts["body_mass_g"]["distribution"]
+    known = table.groupby("species")["body_mass_g"].agg(["count", "mean"])
+    if model == "textbook":
+        assert mass["kind"] == "normal"
+        assert mass["mean"] == pytest.approx(known["mean"].tolist(), rel=1e-5)
+    else:
+        assert np.sum(mass["counts"], axis=1).tolist() == known["count"].tolist()
+        for (_, numbers), counts in zip(table.groupby("species")["body_mass_g"], mass["counts"], strict=True):
+            bins = np.searchsorted(mass["cuts"], numbers.dropna())
+            assert np.bincount(bins, minlength=len(counts)).tolist() == counts
+
+
+def test_all_kinds_of_columns_have_a_distribution():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["no", "yes"], 300)
+    table = pd.DataFrame(
+        {
+            "many": rng.choice([f"v{at}" for at in range(30)], 300),
+            "grade": rng.choice(["low", "mid", "high"], 300),
+            "cut": rng.normal(size=300),
+            "skewed": np.where(rng.random(300) < 0.95, 0.0, np.exp(rng.normal(6, 3, 300))),
+            "same": 7.0,
+            "text": np.where(y == "yes", "apple pie", "pear tart"),
+        }
+    )
+    families = {"grade": nv.Ordinal(["low", "mid", "high"]), "cut": nv.Bins(cuts=[-1, 0, 1]), "text": "words"}
+    facts = facts_of(nv.NaiveBayes(families=families).fit(table, y))
+
+    many = facts["many"]["distribution"]
+    assert len(many["values"]) == 8
+    assert many["others"] == 22
+    assert np.sum(many["counts"]) + np.sum(many["other_counts"]) == 300
+    assert facts["grade"]["distribution"]["values"] == ["low", "mid", "high"]
+    assert np.sum(facts["cut"]["distribution"]["counts"]) == 300
+    assert facts["cut"]["distribution"]["cuts"] == [-1, 0, 1]
+    assert facts["skewed"]["distribution"]["even"]
+    assert facts["skewed"]["distribution"]["low"] == 0
+    words = facts["text"]["distribution"]
+    assert {"apple", "pie", "pear", "tart"} <= set(words["words"])
+    assert np.sum(words["counts"], axis=1)[1] == 3 * (y == "yes").sum()
+    json.dumps(list(facts.values()), allow_nan=False)
+    html = model_section(page_data(nv.NaiveBayes(families=families).fit(table, y)), ENGLISH)
+    assert html.count("<article") == 6
+    assert html.count("<svg") >= 12
+    assert "22 others" in html
+
+
+def test_marks_are_round_numbers_inside():
+    for low, high in ((17.4, 93.6), (-0.004, 0.0071), (1e6, 1.2e9), (3.0, 3.0)):
+        values = [value for _, value in scale_ticks(low, high)]
+        assert all(low <= value <= high for value in values)
+        assert 3 <= len(values) <= 7 or low == high
+
+
+@pytest.mark.parametrize(("name", "most"), [("penguins", 20_000), ("adult", 60_000)])
+def test_static_parts_and_their_data_are_small(name, most):
+    """Model and Quality, before anything is compressed."""
+    table = penguin_table() if name == "penguins" else shared_table("adult-train.csv.gz")
+    target = {"penguins": "species", "adult": "income"}[name]
+    data = page_data(nv.NaiveBayes().fit(table, target=target))
+    parts = [json.dumps(part, separators=(",", ":")) for part in (list(data.columns), data.quality)]
+    parts += [model_section(data, ENGLISH), quality_section(data, ENGLISH)]
+
+    assert sum(map(len, parts)) < most
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_says_which_rows_were_measured_and_how(language):
+    p, truth = answers(200)
+    strings = page_strings(language)
+    nb = nv.NaiveBayes().fit(penguin_table(), target="species")
+    for kind in ("folds", "leave_one_out", "given", "fitted"):
+        quality = quality_of(p, truth, ("a", "b", "c"), source=QualitySource(kind, 5, 1_000))
+        html = quality_section(
+            page_data(nv.NaiveBayes().fit(penguin_table(), target="species"), quality=quality), strings
+        )
+        assert "200" in html
+        assert "1,000" in html
+        assert ("5" in html.split("</p>")[0]) >= (kind == "folds")
+    nothing = quality_section(page_data(nb, quality=None), strings)
+    assert "naively report" in nothing
+
+
+def test_rows_of_one_class_have_no_threshold():
+    quality = quality_of(np.full((5, 2), 0.5), np.zeros(5, dtype=int), ("a", "b"))
+    data = page_data(nv.NaiveBayes().fit({"x": [1.0, 2.0] * 30}, ["a", "b"] * 30), quality=quality)
+
+    assert quality["first"] is None
+    assert "<figure" not in quality_section(data, ENGLISH)
+
+
+# -- two models --------------------------------------------------------------------------------------------------------
+
+
+def test_models_that_were_fitted_apart_are_compared_without_a_warning():
+    """Their pairs lie over different bins, but single columns are compared."""
+    table = penguin_table()
+    a, b = (nv.NaiveBayes().fit(part, target="species") for part in (table[::2], table[1::2]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nv.compare(a.counts_, b.counts_)
+
+
+def test_changes_have_their_interval_and_their_values():
+    rng = np.random.default_rng(1)
+
+    def period(rows, rain, mean, other):
+        table = {
+            "sky": rng.choice(["rain", "sun", other], rows, p=[rain, 0.9 - rain, 0.1]),
+            "x": rng.normal(mean, 2, rows),
+        }
+        return nv.NaiveBayes(model="textbook").fit(table, rng.choice(["in", "out"], rows))
+
+    a, b = period(4_000, 0.3, 5.0, "hail"), period(3_000, 0.5, 5.5, "snow")
+    told = tuple(information_of_columns(nb.fitted_) for nb in (a, b))
+    found = comparison_of(a.counts_, b.counts_, ("may", "june"), told)
+
+    by_name = {(one["column"], one["value"]): one for one in found["changes"]}
+    assert found["rows"] == [4_000, 3_000]
+    for key, true in ((("sky", "rain"), 0.2), (("x", "mean"), 0.5)):
+        one = by_name[key]
+        assert one["low"] < true < one["high"]
+        assert one["change"] == pytest.approx(one["after"] - one["before"], abs=1e-4)
+        assert one["strength"] > 3
+    error = np.sqrt(0.3 * 0.7 / 4_000 + 0.5 * 0.5 / 3_000)
+    rain = by_name["sky", "rain"]
+    assert rain["high"] - rain["low"] == pytest.approx(2 * 1.96 * error, rel=0.03)
+    assert [line[:2] for line in found["appeared"]["values"]] == [["sky", "snow"]]
+    assert [line[:2] for line in found["gone"]["values"]] == [["sky", "hail"]]
+    assert {one["column"] for one in found["bits"]} == {"sky", "x"}
+    assert all(one["low"] <= 0 <= one["high"] for one in found["bits"])  # noise tells nothing, then and now
+    html = compare_section(page_data(b, compare=found), ENGLISH)
+    assert html is not None
+    assert "sky: rain" in html
+    assert "Only in june:" in html
+    assert html.count("hardly chance") >= 4
+    json.dumps(found, allow_nan=False)
+
+
+def test_equal_models_differ_in_nothing():
+    nb = nv.NaiveBayes().fit(penguin_table(), target="species")
+    found = comparison_of(nb.counts_, nb.counts_, ("a", "b"))
+    html = compare_section(page_data(nb, compare=found), ENGLISH)
+
+    assert found["clear"] == 0
+    assert all(one["change"] == 0 for one in found["changes"])
+    assert html is not None
+    assert "No change is beyond what chance alone would show." in html
+    assert compare_section(page_data(nb), ENGLISH) is None
+
+
+def test_models_of_other_columns_are_not_compared():
+    a, b = (nv.NaiveBayes().fit({name: [1.0, 2.0] * 20}, ["u", "v"] * 20) for name in ("x", "y"))
+    with pytest.raises(DoesNotFit, match="counted on one side only"):
+        comparison_of(a.counts_, b.counts_, ("a", "b"))
