@@ -183,7 +183,7 @@ def _footer(data: PageData, strings: PageStrings) -> Html:
     parts += [strings.say("page.holds.labels", n=count_text(labels))] if labels else []
     parts += [strings.say("page.holds.words", n=count_text(words))] if words else []
     parts += [rows_note(data, strings)]
-    made = strings.say("page.made", version=data.version)
+    made = strings.say("page.made" if data.server is None else "server.made", version=data.version)
     return tag("footer", tag("p", strings.say("page.holds"), " ", " ".join(parts), dir="auto"), tag("p", made))
 
 
