@@ -56,6 +56,10 @@
     const rest = all.filter((k) => k !== of && k !== against);
     return [line(of), line(against), make("details", make("summary", say("row.counts.others")), rest.map(line))];
   };
+  // Values that have no bar in the tab Model are counted, too.
+  const countsOf = (found) => (found?.rest ? {
+    ...found, values: [...found.values, ...found.rest.values], counts: found.counts.map((line, k) => [...line, ...found.rest.counts[k]]),
+  } : found);
   const outOf = (counts, place) => perClass((k) => say("row.counts.of", {
     n: numbers.count(counts[k][place]), total: numbers.count(data.class_rows[k]), label: names[k] }));
   const behind = (distribution, cell, status) => {
@@ -87,7 +91,7 @@
   // ---- one column ---------------------------------------------------------------------------------------------
   const columnView = (column) => {
     const { name, kind } = column;
-    const distribution = data.columns.find((one) => one.name === name)?.distribution ?? null;
+    const distribution = countsOf(data.columns.find((one) => one.name === name)?.distribution ?? null);
     const change = (value) => {
       row[name] = column.raw?.get(value) ?? value;
       changed();
