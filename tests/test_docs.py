@@ -213,7 +213,7 @@ def test_the_reference_has_every_public_name():
     public = {f"naively.{name}" for name in naively.__all__ if name != "plots"}
     public |= {f"naively.sklearn.{name}" for name in naively.sklearn.__all__}
     public |= {f"naively.errors.{error.__name__}" for error in errors if issubclass(error, naively.errors.NaivelyError)}
-    public |= {f"naively.plots.{name}" for name in ("calibration", "evidence", "importance")}
+    public |= {f"naively.plots.{name}" for name in naively.plots.__all__}
     assert set(referenced()) == public
 
 

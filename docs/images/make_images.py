@@ -1,7 +1,9 @@
 """Make the pictures of this folder: ``python docs/images/make_images.py`` needs the dependency group ``test``.
 
 ``fit.svg`` shows what ``naively fit`` prints on a terminal, ``calibration.svg`` the reliability diagrams of three
-models on two data sets. tests/test_commands.py and tests/test_plots.py compare them with the code.
+models on two data sets; ``waterfall.svg``, ``nomogram.svg`` and ``columns.svg`` are charts of the penguins, and
+``notebook-*.png`` their views in a notebook, which need Playwright and Chromium. tests/test_commands.py and
+tests/test_plots.py compare them with the code.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import io
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +31,7 @@ import naively as nv
 IMAGES = Path(__file__).resolve().parent
 PENGUINS = IMAGES.parents[1] / "examples" / "penguins.csv"
 WIDTH = 108
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or "/usr/lib/chromium/chromium"
 
 
 def terminal() -> str:
@@ -84,6 +88,44 @@ def compared(X: Any, y: Any) -> dict[str, nv.Scores]:
     }
 
 
+def penguin_charts() -> dict[str, Any]:
+    """Return the charts of one penguin, and of the columns of all, by the names of their files."""
+    nb, penguin = penguin_model()
+    return {
+        "waterfall.svg": nv.plots.waterfall(nb.explain(penguin)),
+        "nomogram.svg": nv.plots.nomogram(nb, penguin),
+        "columns.svg": nv.plots.columns(nb, ["flipper_length_mm", "island"]),
+    }
+
+
+def penguin_model() -> tuple[nv.NaiveBayes, dict[str, Any]]:
+    """Return a model of the penguins, and one that is hard to tell."""
+    nb = nv.NaiveBayes().fit(PENGUINS, target="species")
+    penguin = {"island": "Dream", "bill_length_mm": 43.0, "bill_depth_mm": 18.5, "flipper_length_mm": 193}
+    return nb, penguin | {"body_mass_g": 4000, "sex": "male", "year": 2009}
+
+
+def notebook_views() -> dict[str, bytes]:
+    """Return views of the penguins as a browser shows them: the model in light colors, one penguin in dark ones."""
+    from playwright.sync_api import sync_playwright
+
+    nb, penguin = penguin_model()
+    views = {"notebook-model.png": (nb, "light"), "notebook-evidence.png": (nb.explain(penguin), "dark")}
+    found = {}
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for name, (shown, scheme) in views.items():
+            page = browser.new_page(viewport={"width": 800, "height": 600}, color_scheme=scheme)
+            page.set_content(f"<!doctype html><body>{shown._repr_html_()}</body>")
+            found[name] = page.locator(".naively").screenshot()
+        browser.close()
+    return found
+
+
 if __name__ == "__main__":
     (IMAGES / "fit.svg").write_text(terminal(), encoding="utf-8")
     calibration().save(IMAGES / "calibration.svg")
+    for name, chart in penguin_charts().items():
+        chart.save(IMAGES / name)
+    for name, picture in notebook_views().items():
+        (IMAGES / name).write_bytes(picture)

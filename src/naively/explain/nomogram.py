@@ -124,7 +124,9 @@ def _cells_to_try(nb: ExplainsRows, row: Mapping[str, Label]) -> list[tuple[str,
             labels = [table.values.labels[at] for at in commonest(table.n.sum(axis=0), MARKED_LABELS).tolist()]
             cells += [(name, value, str(value)) for value in labels if value is not None]
         elif column.type != "time" and name in row:
-            cells += [(name, value, number_text(value)) for value in round_numbers(*_range_of(model, counts, column))]
+            numbers = round_numbers(*_range_of(model, counts, column))
+            whole = column.type == "whole"
+            cells += [(name, x, number_text(x)) for x in numbers if x.is_integer() or not whole]
     return cells
 
 

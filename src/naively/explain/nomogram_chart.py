@@ -31,7 +31,7 @@ def nomogram_chart(alt: ModuleType, axes: NomogramAxes, theme: Theme) -> Chart:
     ticks = base.transform_filter("!datum.own").mark_tick(color=theme.ink, thickness=1, height=8)
     own = base.transform_filter("datum.own").mark_point(color=theme.positive, filled=True, opacity=1, size=60)
     here = alt.Chart(alt.InlineData(values=[{"odds": axes.log_odds}]))
-    rule = here.mark_rule(color=theme.positive, strokeDash=[4, 4]).encode(x="odds:Q")
+    rule = here.mark_rule(color=theme.positive, strokeDash=[4, 4], opacity=0.4).encode(x="odds:Q")
     labels = (
         base.transform_filter(f"datum.place == {place} && datum.own == {str(mine).lower()}")
         .mark_text(dy=dy, fontSize=9, color=theme.ink, fontWeight="bold" if mine else "normal")

@@ -17,7 +17,7 @@ from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.curves import ClassCurve, class_curve
 from ..judge.evaluated_rows import RELIABILITY_BINS
-from ..judge.reliability import jeffreys_interval, reliability_of_bins
+from ..judge.reliability import reliability_of_bins
 from ..judge.scores import Scores
 from ..markup.numbers import signed
 from ..markup.palette import Theme
@@ -45,7 +45,6 @@ __all__ = [
     "columns",
     "evidence",
     "importance",
-    "jeffreys_interval",
     "nomogram",
     "precision_recall",
     "roc",

@@ -158,7 +158,8 @@ def _embedded(data: PageData, strings: PageStrings, script: str) -> str:
 
 def _header(data: PageData, strings: PageStrings, names: Sequence[str]) -> Html:
     """Return the title, the tabs, and the place of the row's answer."""
-    rows, columns = count_text(sum(data.class_rows)), count_text(len(data.flat["columns"]))
+    size, rows = len(data.flat["columns"]), count_text(sum(data.class_rows))
+    columns = strings.say("page.column" if size == 1 else "page.columns", n=count_text(size))
     about = strings.say("page.about", target=data.flat["target"], rows=rows, columns=columns, classes=len(data.classes))
     links = [tag("a", strings.say(f"page.tab.{name}"), href=f"#{name}", id=f"tab-{name}") for name in names]
     title = tag("div", tag("h1", data.title, dir="auto"), tag("p", about, css="muted", dir="auto"), css="title")
@@ -182,7 +183,7 @@ def _footer(data: PageData, strings: PageStrings) -> Html:
     parts += [strings.say("page.holds.labels", n=count_text(labels))] if labels else []
     parts += [strings.say("page.holds.words", n=count_text(words))] if words else []
     parts += [rows_note(data, strings)]
-    made = strings.say("page.made", version=data.version)
+    made = strings.say("page.made" if data.server is None else "server.made", version=data.version)
     return tag("footer", tag("p", strings.say("page.holds"), " ", " ".join(parts), dir="auto"), tag("p", made))
 
 

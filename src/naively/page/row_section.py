@@ -28,14 +28,15 @@ def row_section(data: PageData, strings: PageStrings) -> Html:
     names, texts = [str(one) for one in data.classes], probability_texts(data.first.probabilities)
     order = np.argsort(-np.array(data.first.probabilities), kind="stable").tolist()
     of, against = compared_classes(data.first)
-    head = [*(strings.say(f"row.head.{key}") for key in ("column", "cell", "contribution")), ""]
+    head = [strings.say(f"row.head.{key}") for key in ("column", "cell", "contribution")]
+    head += [tag("span", strings.say("row.text.bar"), css="hidden"), strings.say("row.head.counts")]
     lines = StaticContributions(data, data.first, strings, of, against).lines()
     title = strings.say("row.static", of=names[of], against=names[against])
-    contributions = table([*head, strings.say("row.head.counts")], lines, caption=title)
+    contributions = table(head, lines, caption=title)
     return joined(
         tag("p", tag("strong", strings.say("row.static.answer", label=names[of], p=texts[of])), dir="auto"),
         _probabilities(data, strings, order[:SHOWN_CLASSES], texts),
-        tag("div", contributions, css="wide"),
+        tag("div", contributions, css="wide", tabindex=0, role="region", aria_label=title),
         tag("p", strings.say("row.exact"), css="muted"),
     )
 
