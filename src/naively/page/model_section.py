@@ -53,7 +53,7 @@ def column_card(data: PageData, at: int, strings: PageStrings) -> Html:
     shown = facts["distribution"]
     picture = Html("")
     if shown is not None:
-        title = strings.say(f"model.picture.{shown['kind']}", name=facts["name"])
+        title = strings.say(f"model.picture.{shown['kind']}")
         others = strings.say("model.others", n=count_text(shown.get("others", 0)))
         picture = distribution_picture(shown, [str(label) for label in data.classes], title, others)
     note = tag("p", strings.say("model.even"), css="muted") if shown is not None and shown.get("even") else Html("")

@@ -75,7 +75,8 @@ def decision_table(data: PageData, own: list[float], other: list[float], label: 
     ]
     right = 100 * (counts["hit"] + counts["left_alone"]) / (sum(counts.values()) or 1.0)
     head = [strings.say("quality.true_decision"), strings.say("quality.flagged"), strings.say("quality.not_flagged")]
-    note = tag("p", strings.say("quality.click" if data.rows else "quality.no_rows"), css="muted q-click")
+    listed = data.rows is not None and data.rows.posterior is not None
+    note = tag("p", strings.say("quality.click" if listed else "quality.no_rows"), css="muted q-click")
     caption = tag("figcaption", strings.say("quality.cells.title", right=number_text(right, 3)))
     return tag("figure", caption, table(head, rows, css="confusion"), note, css="q-cells")
 
