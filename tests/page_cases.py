@@ -63,7 +63,7 @@ def page_data(nb: nv.NaiveBayes, table: pd.DataFrame | None = None, target: str 
     cells = typical_row(facts) if rows is None else rows.row(0)
     quality = held_out_quality(fitted)
     given = {
-        "flat": flat_model(fitted.model).to_json(single=True),
+        "flat": flat_model(fitted.model, words=more.pop("most_words", None)).to_json(single=True),
         "columns": facts,
         "class_rows": fitted.all_counts.rows.tolist(),
         "title": "m.parquet",

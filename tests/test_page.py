@@ -171,7 +171,7 @@ def test_a_language_that_is_not_there_is_refused(penguins):
 
 
 def test_penguins_without_rows_are_small(penguins):
-    assert len(report_page(page_data(penguins[0])).encode()) <= 90 * 1024
+    assert len(report_page(page_data(penguins[0])).encode()) <= 80 * 1024
 
 
 def test_adult_without_rows_is_small():

@@ -73,7 +73,7 @@ def hostile(folder):
 
 def opened(page, url):
     page.goto(url)
-    page.wait_for_selector(".alive .columns")
+    page.wait_for_selector(".alive .lines", state="attached")
 
 
 def current(page):
@@ -96,9 +96,7 @@ def assert_as_python(page, shown):
 
 
 def assert_adds_up(page, now):
-    values = page.evaluate(
-        "() => [...document.querySelectorAll('.columns .value')].map((e) => Number(e.dataset.value))"
-    )
+    values = page.evaluate("() => [...document.querySelectorAll('.lines .sum > .value')].map((e) => Number(e.dataset.value))")
     total = now["joint"][now["of"]] - now["joint"][now["against"]]
     shown = float(page.locator(".part .total").get_attribute("data-value"))
     assert math.isclose(shown, total, abs_tol=1e-9)
@@ -450,3 +448,106 @@ def test_numbers_are_written_as_in_python(browser, penguins):
             assert text == numbers.count_text(value)
     assert shown["probability"] == [numbers.probability_text(p) for p in chances]
     assert shown["ends"] == ["+∞", "−∞", "", "–", "−∞"]
+
+
+# -- texts -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def messages(folder):
+    table = shared_table("sms-spam.csv").dropna()
+    nb = nv.NaiveBayes(families={"text": "words"}).fit(table, target="label")
+    return Shown(folder, "messages", nb, table, "label", rows=20)
+
+
+@pytest.fixture(scope="module")
+def hotels(folder):
+    table = shared_table("zh-hotel-chnsenticorp.csv.gz").dropna()
+    nb = nv.NaiveBayes(families={"text": "words"}).fit(table, target="label")
+    return Shown(folder, "hotels", nb, table, "label", rows=20, language="zh")
+
+
+def words_of(page):
+    """Return the words of the text that is shown, each with its lead."""
+    return page.evaluate(
+        "() => { const { result, of, against } = Naively.currentRow(); return result.words.map("
+        "({ word, begin, end, scores }) => [word, begin, end, scores[of] - scores[against]]); }"
+    )
+
+
+@pytest.mark.parametrize("which", ["messages", "hotels"])
+def test_texts_are_scored_as_in_python_and_words_add_up(browser, which, request):
+    shown = request.getfixturevalue(which)
+    with silent_page(browser) as page:
+        opened(page, shown.url)
+        for _ in range(10):
+            assert_as_python(page, shown)
+            total = float(page.locator(".column.text .value").first.get_attribute("data-value"))
+            assert math.isclose(sum(lead for *_, lead in words_of(page)), total, abs_tol=1e-5)
+            assert page.locator(".colored").inner_text().strip() == current(page)["row"]["text"].strip()
+            page.locator(".toolbar button").nth(1).click()
+
+
+def test_words_are_colored_by_their_contribution_and_summed(browser, messages):
+    with silent_page(browser) as page:
+        opened(page, messages.url)
+        page.get_by_role("textbox", name="text").fill("Claim your prize NOW, claim it, dear zzyzx <b>")
+        assert_as_python(page, messages)
+        words = words_of(page)
+        assert [word for word, *_ in words if word == "claim"] == ["claim", "claim"]
+        marked = page.locator(".colored mark").all_inner_texts()
+        assert "Claim" in " ".join(marked)
+        assert page.locator(".colored .unknown").all_inner_texts() == ["zzyzx", "b"]
+        first = page.locator(".column.text tbody tr", has=page.get_by_role("rowheader", name="claim", exact=True))
+        assert first.locator("td").first.inner_text() == "2"
+        summed = sum(lead for word, *_, lead in words if word == "claim")
+        shown = float(first.locator(".value").get_attribute("data-value"))
+        assert math.isclose(shown, summed, abs_tol=1e-9)
+        page.get_by_role("switch", name="text: missing").check()
+        assert current(page)["row"]["text"] is None
+        assert_as_python(page, messages)
+
+
+def test_the_strongest_words_are_those_of_python(browser, messages):
+    with silent_page(browser) as page:
+        opened(page, messages.url)
+        page.locator("#tab-words").click()
+        for k, label in enumerate(["ham", "spam"]):
+            expected = messages.nb.words(label, top=12)
+            table = page.locator("#words .card").nth(k)
+            assert table.get_by_role("rowheader").all_inner_texts() == expected["word"].tolist()
+            rows = messages.nb.fitted_.all_counts.rows[k]
+            here = [f"{int(n):,} / {int(rows):,}" for n in expected[f"texts of {label}"]]
+            assert table.locator("tr td:nth-child(4)").all_inner_texts() == here
+            leads = table.locator("tr td:nth-child(2)").all_inner_texts()
+            assert leads == [numbers.signed(lead) for lead in expected["lead"]]
+        table.get_by_role("button").click()
+        assert table.get_by_role("rowheader").count() > 100
+
+
+def test_all_words_can_be_searched(browser, messages):
+    with silent_page(browser) as page:
+        opened(page, f"{messages.url}#words")
+        page.get_by_role("searchbox", name="Search words").fill("PRIZE")
+        found = page.locator("#words table").first.get_by_role("rowheader").all_inner_texts()
+        assert found[0] == "prize"
+        assert all("prize" in word for word in found)
+        assert "spam" in page.locator("#words table").first.locator("tbody tr").first.inner_text()
+        page.get_by_role("searchbox", name="Search words").fill("no such word <b>")
+        assert "0 words hold “no such word <b>”." in page.locator("#words").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_where_there_are_texts(browser, messages, hotels, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
+    for shown in (messages, hotels):
+        for viewport in ({"width": 1280, "height": 900}, PHONE):
+            with silent_page(browser, color_scheme=scheme, viewport=viewport) as page:
+                opened(page, shown.url)
+                found = axe.run(page, context="body > header, .sticky, #row, footer")
+                assert not found.response["violations"], found.generate_report()
+                page.locator("#tab-words").click()
+                page.get_by_role("searchbox").fill("a" if shown is messages else "好")
+                found = axe.run(page, context="#words")
+                assert not found.response["violations"], found.generate_report()
+                assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]

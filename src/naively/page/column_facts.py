@@ -22,6 +22,8 @@ from ..stats.mutual_information import Information
 HISTOGRAM_BINS, SHOWN_VALUES = 28, 8
 # A sentence is no longer than this.
 MOST_LETTERS = 400
+# Values without a bar of their own whose counts are known to the tab Row.
+COUNTED_VALUES = 300
 # Words that are shown of each class.
 SHOWN_WORDS = 4
 # Where four fifths of the rows lie within this part of the axis, bins are drawn with equal widths.
@@ -116,6 +118,10 @@ def _values(table: Table, classes: Axis, column: Column) -> JsonObject:
         "counts": _counts_as_json(n[:, shown]),
         "others": len(rest),
         "other_counts": [as_row_count(round(float(x), 3)) for x in n[:, rest].sum(axis=1)],
+        "rest": {
+            "values": [shown_label(labels[at]) for at in rest[:COUNTED_VALUES]],
+            "counts": _counts_as_json(n[:, rest[:COUNTED_VALUES]]),
+        },
     }
 
 

@@ -122,7 +122,8 @@ def _legend(found: JsonObject) -> Html:
 def _table(key: str, rows: Sequence[Html], found: JsonObject, strings: PageStrings) -> Html:
     if not rows:
         return Html("")
-    heads = [strings.say("compare.what"), *found["names"], "", strings.say("compare.change"), ""]
+    hidden = [tag("span", strings.say(f"compare.{name}"), css="hidden") for name in ("drawn", "verdict")]
+    heads = [strings.say("compare.what"), *found["names"], hidden[0], strings.say("compare.change"), hidden[1]]
     caption = strings.say(key)
     return tag("div", table(heads, rows, css="q-compare", caption=caption), css="scroll", tabindex=0, role="region",
                aria_label=caption)  # fmt: skip

@@ -54,11 +54,25 @@ def histogram_picture(bins: JsonObject, title: str) -> Html:
     top = max((value for line in dense for value in line), default=0.0) or 1.0
     parts = []
     for k, line in enumerate(dense):
-        steps = "".join(f"V{_n(PLANE - (PLANE - 4) * y / top)}H{_n(x)}" for y, x in zip(line, at[1:], strict=True))
-        path = f"M0 {_n(PLANE)}{steps}V{_n(PLANE)}"
-        parts.append(tag("path", css=area_class(k), d=path))
+        heights = [_n(PLANE - (PLANE - 4) * y / top) for y in line]
+        parts.append(tag("path", css=area_class(k), d=stepped_path(heights, [_n(x) for x in at[1:]])))
     ticks = bin_ticks(bins, at) if bins["even"] else scale_ticks(edges[0], edges[-1])
     return picture(WIDTH, PLANE + 16, *parts, _axis(ticks), title=title)
+
+
+def stepped_path(heights: Sequence[str], ends: Sequence[str]) -> str:
+    """Return the path of steps from the floor back to it; steps of equal height are one.
+
+    >>> stepped_path(["40", "40", "84", "7"], ["10", "20", "30", "40"])
+    'M0 84V40H20V84H30V7H40V84'
+    """
+    parts = [f"M0 {_n(PLANE)}"]
+    for at, (y, x) in enumerate(zip(heights, ends, strict=True)):
+        if at and y == heights[at - 1]:
+            parts[-1] = f"V{y}H{x}"
+        else:
+            parts.append(f"V{y}H{x}")
+    return "".join([*parts, f"V{_n(PLANE)}"])
 
 
 def density_picture(normal: JsonObject, title: str) -> Html:

@@ -51,7 +51,8 @@ SCRIPTS = {
     "compare": ("compare.js",),
     "server": ("server.js",),
 }
-STYLES = ("page.css", "quality.css")
+# The style of the static page, and what only the living one has, which is packed with the scripts.
+STYLES, LIVE_STYLES = ("page.css", "quality.css"), ("row.css",)
 # Classes that the footer names; of more, it gives their number.
 NAMED_CLASSES = 12
 
@@ -153,12 +154,14 @@ def _embedded(data: PageData, strings: PageStrings, script: str) -> str:
     """Return the data of the page, with the texts that its scripts name, whole or by how they begin."""
     begins = tuple(re.findall(r"`([a-z_]+\.[a-z_.]*)\$\{", script))
     said = {key: text for key, text in strings.texts.items() if f'"{key}"' in script or key.startswith(begins)}
-    return json_for_script(data.to_json() | {"strings": said})
+    style = shorter_style("\n".join(_assets(LIVE_STYLES)))
+    return json_for_script(data.to_json() | {"strings": said, "style": style})
 
 
 def _header(data: PageData, strings: PageStrings, names: Sequence[str]) -> Html:
     """Return the title, the tabs, and the place of the row's answer."""
-    rows, columns = count_text(sum(data.class_rows)), count_text(len(data.flat["columns"]))
+    size, rows = len(data.flat["columns"]), count_text(sum(data.class_rows))
+    columns = strings.say("page.column" if size == 1 else "page.columns", n=count_text(size))
     about = strings.say("page.about", target=data.flat["target"], rows=rows, columns=columns, classes=len(data.classes))
     links = [tag("a", strings.say(f"page.tab.{name}"), href=f"#{name}", id=f"tab-{name}") for name in names]
     title = tag("div", tag("h1", data.title, dir="auto"), tag("p", about, css="muted", dir="auto"), css="title")
@@ -176,20 +179,14 @@ def _footer(data: PageData, strings: PageStrings) -> Html:
     """Return what the file holds, so that whoever passes it on knows."""
     names = [str(label) for label in data.classes]
     listed = ", ".join(names[:NAMED_CLASSES]) + (" …" if len(names) > NAMED_CLASSES else "")
-    labels = sum(_label_values(column) for column in data.columns)
+    labels = sum(len(column["values"]) for column in data.flat["columns"] if column["kind"] == "label")
     words = sum(len(column["words"]) for column in data.flat["columns"] if isinstance(column.get("words"), list))
     parts = [strings.say("page.holds.classes", n=len(names), names=listed)]
     parts += [strings.say("page.holds.labels", n=count_text(labels))] if labels else []
     parts += [strings.say("page.holds.words", n=count_text(words))] if words else []
     parts += [rows_note(data, strings)]
-    made = strings.say("page.made", version=data.version)
+    made = strings.say("page.made" if data.server is None else "server.made", version=data.version)
     return tag("footer", tag("p", strings.say("page.holds"), " ", " ".join(parts), dir="auto"), tag("p", made))
-
-
-def _label_values(column: JsonObject) -> int:
-    """Return how many values of a column of labels the file holds."""
-    distribution = column.get("distribution") or {}
-    return len(distribution["values"]) if distribution.get("kind") == "labels" else 0
 
 
 def rows_note(data: PageData, strings: PageStrings) -> str:

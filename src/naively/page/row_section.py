@@ -16,9 +16,11 @@ from .page_data import PageData, RowExplanation
 from .page_strings import PageStrings
 
 # Classes, columns and pairs of columns that have a line; a table may have thousands.
-SHOWN_CLASSES, SHOWN_COLUMNS, SHOWN_PAIRS = 6, 40, 3
+SHOWN_CLASSES, SHOWN_COLUMNS, SHOWN_PAIRS = 6, 40, 2
 # Classes whose counts are listed behind a bar; of more classes, the two that are compared.
 COUNTED_CLASSES = 4
+# Texts of more characters are cut.
+LONG_TEXT = 40
 
 
 def row_section(data: PageData, strings: PageStrings) -> Html:
@@ -28,14 +30,17 @@ def row_section(data: PageData, strings: PageStrings) -> Html:
     names, texts = [str(one) for one in data.classes], probability_texts(data.first.probabilities)
     order = np.argsort(-np.array(data.first.probabilities), kind="stable").tolist()
     of, against = compared_classes(data.first)
-    head = [*(strings.say(f"row.head.{key}") for key in ("column", "cell", "contribution")), ""]
+    head = [strings.say(f"row.head.{key}") for key in ("column", "cell", "contribution")]
+    head += [tag("span", strings.say("row.text.bar"), css="hidden"), strings.say("row.head.counts")]
     lines = StaticContributions(data, data.first, strings, of, against).lines()
     title = strings.say("row.static", of=names[of], against=names[against])
-    contributions = table([*head, strings.say("row.head.counts")], lines, caption=title)
+    contributions = table(head, lines, caption=title)
     return joined(
         tag("p", tag("strong", strings.say("row.static.answer", label=names[of], p=texts[of])), dir="auto"),
         _probabilities(data, strings, order[:SHOWN_CLASSES], texts),
-        tag("div", contributions, css="wide"),
+        tag(
+            "div", contributions, css="wide", tabindex=0, role="region", aria_label=strings.say("row.head.contribution")
+        ),
         tag("p", strings.say("row.exact"), css="muted"),
     )
 
@@ -53,7 +58,7 @@ def _probabilities(data: PageData, strings: PageStrings, order: list[int], texts
     lines = [
         tag(
             "tr",
-            tag("th", label(data.classes[k]), scope="row", dir="auto"),
+            _text_cell("th", str(data.classes[k]), scope="row"),
             tag("td", texts[k], css="number"),
             tag("td", share_bar(data.first.probabilities[k], k), css="bars"),
         )
@@ -101,14 +106,22 @@ class StaticContributions:
         return self._line(name, value, longest, cell_text(cell, self.strings), counts)
 
     def _line(self, name: str, value: float, longest: float, cell: str = "", counts: str = "") -> Html:
+        bar = Html("") if isnan(value) else signed_bar(value, longest)
         return tag(
             "tr",
-            tag("th", label(name), scope="row", dir="auto"),
-            tag("td", label(cell), dir="auto"),
+            _text_cell("th", name, scope="row"),
+            _text_cell("td", cell),
             tag("td", self.strings.say("row.both_out") if isnan(value) else signed(value), css="number"),
-            tag("td", Html("") if isnan(value) else signed_bar(value, longest), css="bars"),
-            tag("td", counts, css="muted", dir="auto"),
+            tag("td", bar, css="bars"),
+            tag("td", counts, css="muted", dir="auto") if counts else tag("td"),
         )
+
+
+def _text_cell(kind: str, text: str, **attributes: str) -> Html:
+    """Return a cell of the table with a text of the data, whichever way it is written."""
+    if not text:
+        return tag(kind, **attributes)
+    return tag(kind, text if len(text) < LONG_TEXT else label(text), dir="auto", **attributes)
 
 
 def cell_text(cell: Json, strings: PageStrings) -> str:
@@ -130,27 +143,31 @@ def counts_behind(data: PageData, strings: PageStrings, name: str, cell: Json, c
 
 def _count_texts(data: PageData, strings: PageStrings, distribution: JsonObject, cell: Json) -> list[str]:
     """Return the text of each class; none where the cell was never counted."""
-    names, kind = [str(one) for one in data.classes], distribution["kind"]
-    if kind == "normal":
-        columns = zip(distribution["mean"], distribution["sd"], distribution["n"], names, strict=True)
+    names = [str(one) for one in data.classes]
+    if distribution["kind"] == "normal":
+        parts = zip(distribution["n"], distribution["mean"], distribution["sd"], names, strict=True)
         return [
             strings.say("row.counts.normal", mean=number_text(mean), sd=number_text(sd, 2), label=name)
             if n
             else strings.say("row.counts.none", label=name)
-            for mean, sd, n, name in columns
+            for n, mean, sd, name in parts
         ]
-    if kind == "labels":
-        place = distribution["values"].index(str(cell)) if str(cell) in distribution["values"] else -1
-    elif kind == "bins" and isinstance(cell, (int, float)):
-        place = int(np.searchsorted(distribution["cuts"], cell))
-    else:
-        place = -1
-    if place < 0:
-        return []
+    counts = _counts_of_cell(distribution, cell)
     return [
-        strings.say("row.counts.of", n=count_text(line[place]), total=count_text(rows), label=name)
-        for line, rows, name in zip(distribution["counts"], data.class_rows, names, strict=True)
+        strings.say("row.counts.of", n=count_text(n), total=count_text(rows), label=name)
+        for n, rows, name in zip(counts, data.class_rows, names, strict=False)
     ]
+
+
+def _counts_of_cell(distribution: JsonObject, cell: Json) -> list[float]:
+    """Return the rows of each class with the label or in the bin of a cell; none where it was never counted."""
+    if distribution["kind"] == "bins" and isinstance(cell, (int, float)):
+        place = int(np.searchsorted(distribution["cuts"], cell))
+        return [line[place] for line in distribution["counts"]]
+    for part in (distribution, distribution.get("rest")):
+        if part is not None and distribution["kind"] == "labels" and str(cell) in part["values"]:
+            return [line[part["values"].index(str(cell))] for line in part["counts"]]
+    return []
 
 
 def _size(value: float) -> float:

@@ -13,11 +13,16 @@ def server_section(data: PageData, strings: PageStrings) -> Html | None:
         return None
     api = str(data.server["api"])
     links = [tag("a", f"{api}/{name}", href=f"{api}/{name}") for name in ("openapi.json", "model")]
-    # A port that follows the name of a host is for a shell; the script puts the page's own address before it.
-    command = f"curl -H 'Content-Type: text/csv' --data-binary @rows.csv {api}/file -o answers.csv"
+    token = ' -H "Authorization: Bearer $NAIVELY_TOKEN"' if data.server.get("token") else ""
+    # The script puts the page's own address before the path.
+    command = f"curl -H 'Content-Type: text/csv'{token} --data-binary @rows.csv {api}/file -o answers.csv"
     return joined(
         tag("p", strings.say("server.intro", columns=", ".join(column["name"] for column in data.flat["columns"]))),
-        tag("h3", strings.say("server.programs")),
-        tag("p", strings.say("server.api"), " ", joined(links[0], " · ", links[1]), dir="auto"),
-        tag("pre", command, css="colored", tabindex=0, id="naively-curl"),
+        tag(
+            "div",
+            tag("h3", strings.say("server.programs")),
+            tag("p", strings.say("server.api"), " ", joined(links[0], " · ", links[1]), dir="auto"),
+            tag("pre", command, css="colored", tabindex=0, id="naively-curl"),
+            css="card",
+        ),
     )

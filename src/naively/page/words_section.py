@@ -46,7 +46,9 @@ def _class_words(data: PageData, strings: PageStrings, column: JsonObject, k: in
                 tag("td", there, css="number"),
             )
         )
-    heads = [strings.say(f"words.head.{key}") for key in ("word", "lead")]
-    heads += ["", strings.say("words.head.here"), strings.say("words.head.others")]
-    title = joined(swatch(k), str(data.classes[k]))
-    return tag("div", tag("div", table(heads, lines, caption=title), css="wide"), css="card", dir="auto")
+    heads = [strings.say(f"words.head.{key}") for key in ("word", "lead", "bar", "here", "others")]
+    heads[2] = tag("span", heads[2], css="hidden")
+    name = str(data.classes[k])
+    title = joined(swatch(k), name)
+    wide = tag("div", table(heads, lines, caption=title), css="wide", tabindex=0, role="region", aria_label=name)
+    return tag("div", wide, css="card", dir="auto")

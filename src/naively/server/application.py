@@ -311,7 +311,8 @@ class Application:
 
     def _about_server(self, snapshot: Snapshot) -> JsonObject:
         """Return what the scripts of a page know about their server."""
-        about: JsonObject = {"api": f"{API}/models/{snapshot.name}", "models": list(self.models)}
+        api = API if len(self.models) == 1 else f"{API}/models/{snapshot.name}"
+        about: JsonObject = {"api": api, "models": list(self.models), "token": self.guard.token is not None}
         return about | {"revision": snapshot.revision, "language": self.language}
 
     async def session(self, request: Request) -> Response:

@@ -226,7 +226,7 @@ class Learner:
     def close(self) -> None:
         """Save the model, and close the write-ahead file."""
         self.save()
-        self.ahead.close()
+        self.ahead.release()
 
 
 def row_total(entries: list[LearnedEntry]) -> int:

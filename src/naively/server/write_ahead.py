@@ -136,7 +136,7 @@ class WriteAheadFile:
         self._lock: IO[bytes] | None = None
 
     def lock(self) -> None:
-        """Keep other servers off until the process ends; whatever ends it."""
+        """Keep other servers off until `release`, or until the process ends, whatever ends it."""
         if sys.platform == "win32":
             return
         import fcntl
@@ -149,6 +149,13 @@ class WriteAheadFile:
                 f"Another server learns into {str(self.path)!r}; stop it, or name another file by --learn.",
                 path=str(self.path),
             ) from None
+
+    def release(self) -> None:
+        """Close the file, and let other servers have it."""
+        self.close()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     def open(self, size: int) -> None:
         """Open the file to add lines, behind so many bytes."""

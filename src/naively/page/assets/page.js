@@ -223,6 +223,9 @@ globalThis.Naively = globalThis.Naively || {};
 
   // Runs when all scripts have run, and the last of them has registered its section.
   queueMicrotask(() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(data.style);
+    document.adoptedStyleSheets = [sheet];
     document.documentElement.classList.add("alive");
     Naively.scorer = Naively.model(data.flat);
     startTabs();

@@ -147,13 +147,9 @@
 
   // -- the tab: the static part is brought to life where it stands ----------------------------------------------------
   const pictures = { histogram, calibration, roc, precision, costs };
-  // The rows of the page with known classes, with the probabilities that were measured, or those of the model.
-  const answered = ({ columns, cells, truth, numbers: at, posterior }, model) => truth.flatMap((own, place) => {
-    if (own < 0) return [];
-    const row = Object.fromEntries(columns.map((name, column) => [name, cells[column][place]]));
-    const p = posterior?.[place] ?? [...model.score(row).probabilities];
-    return { place, own, p, answer: p.indexOf(Math.max(...p)), name: String(at?.[place] ?? place + 1) };
-  });
+  // The rows of the page with known classes, with the probabilities that were measured.
+  const answered = ({ truth, numbers: at, posterior }) => truth.flatMap((own, place) =>
+    (own < 0 ? [] : { place, own, p: posterior[place], answer: posterior[place].indexOf(Math.max(...posterior[place])), name: String(at[place]) }));
   const input = (name, key, attributes) =>
     make("input", { type: "number", name, min: 0, step: "any", "aria-label": say(`quality.${key}`), autocomplete: "off", ...attributes });
   const controlsOf = (classes, cuts) => {
@@ -167,8 +163,8 @@
     return make("div", { class: "q-controls" }, fieldsets, make("button", { type: "button", name: "reset" }, say("quality.reset")));
   };
 
-  const start = (root, data, model) => {
-    const { quality, rows: held } = data;
+  const start = (root, data) => {
+    const { quality } = data;
     if (!quality || quality.first === null) return; // there is nothing to measure
     const labels = data.flat.classes.map(String);
     const whole = Array.from({ length: 999 }, (_, at) => (at + 1) / 1000);
@@ -184,7 +180,8 @@
     const still = root.querySelector("[data-picture]");
     const figures = Object.keys(pictures).map((name) => [name, name === "calibration" ? still : make("figure", { "data-picture": name })]);
     still.replaceWith(...figures.map(([, figure]) => figure));
-    let [view, ratio, at, rows] = [];
+    const rows = data.rows?.posterior ? answered(data.rows) : [];
+    let [view, ratio, at] = [];
 
     const toCost = (name) => (value) => {
       set[name] = Math.max(value, 0);
@@ -206,14 +203,13 @@
 
     // A cell lists its rows: the most surprising first.
     const listRows = (belongs) => {
-      rows ??= answered(held, model);
       const inside = rows.filter(belongs).sort((a, b) => a.p[a.own] - b.p[b.own]);
       const lines = inside.slice(0, MOST_ROWS).map(({ place, own, p, answer, name }) => {
         const open = make("button", { type: "button", "aria-label": say("quality.open", { n: name }), click: () => Naively.openRow(place) }, name);
         return make("tr", {}, [open, labels[own], labels[answer], percent(p[own])].map((one) => make("td", {}, one)));
       });
       const heads = ["row", "truth", "answer", "p_truth"].map((key) => make("th", { scope: "col" }, say(`quality.${key}`)));
-      list.replaceChildren(make("p", { class: "muted" }, say("quality.listed", { n: inside.length, rows: rows.length }), held.posterior ? "" : ` ${say("quality.counted")}`),
+      list.replaceChildren(make("p", { class: "muted" }, say("quality.listed", { n: inside.length, rows: rows.length })),
         make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, lines)));
       if (inside.length > MOST_ROWS) list.append(say("quality.more_rows", { n: inside.length - MOST_ROWS }));
       list.focus();
@@ -225,7 +221,7 @@
       false_alarm: (row) => row.own !== set.k && flagged(row),
       left_alone: (row) => row.own !== set.k && !flagged(row),
     };
-    for (const cell of held ? root.querySelectorAll("[data-cell]") : []) {
+    for (const cell of rows.length ? root.querySelectorAll("[data-cell]") : []) {
       const [own, answer] = cell.dataset.cell.split(",").map(Number);
       const belongs = belonging[cell.dataset.cell] ?? ((row) => row.own === own && row.answer === answer);
       const button = make("button", { type: "button", class: "q-cell", click: () => listRows(belongs) });
@@ -254,7 +250,7 @@
       for (const key in belonging) {
         const cell = root.querySelector(`[data-cell=${key}]`);
         cell.dataset.value = now[key];
-        (held ? cell.firstChild : cell).firstChild.data = numbers.count(Math.round(10 * now[key]) / 10);
+        (rows.length ? cell.firstChild : cell).firstChild.data = numbers.count(Math.round(10 * now[key]) / 10);
       }
       root.querySelector(".q-is").textContent = say("quality.is", said);
       root.querySelector(".q-cells figcaption").textContent = say("quality.cells.title", { right: number(100 * now.accuracy, 3) });

@@ -56,6 +56,10 @@
     const rest = all.filter((k) => k !== of && k !== against);
     return [line(of), line(against), make("details", make("summary", say("row.counts.others")), rest.map(line))];
   };
+  // Values that have no bar in the tab Model are counted, too.
+  const countsOf = (found) => (found?.rest ? {
+    ...found, values: [...found.values, ...found.rest.values], counts: found.counts.map((line, k) => [...line, ...found.rest.counts[k]]),
+  } : found);
   const outOf = (counts, place) => perClass((k) => say("row.counts.of", {
     n: numbers.count(counts[k][place]), total: numbers.count(data.class_rows[k]), label: names[k] }));
   const behind = (distribution, cell, status) => {
@@ -63,13 +67,13 @@
     const kind = distribution?.kind;
     if (kind === "labels") {
       const place = distribution.values.indexOf(shownLabel(cell));
-      return place < 0 ? [] : [`${shownLabel(cell)}: `, ...outOf(distribution.counts, place)];
+      return place < 0 ? [] : [`${shownLabel(cell)}:\u00a0`, ...outOf(distribution.counts, place)];
     }
     if (kind === "bins" && distribution.cuts.length) {
       const { cuts, low, high, counts } = distribution;
       const bin = cuts.filter((cut) => cut < cell).length;
       const [from, to] = [low, ...cuts, high].slice(bin, bin + 2).map((edge) => numbers.number(edge));
-      return [`${say("row.counts.bin", { from, to })}: `, ...outOf(counts, bin)];
+      return [`${say("row.counts.bin", { from, to })}:\u00a0`, ...outOf(counts, bin)];
     }
     if (kind !== "normal") return [];
     const { n, mean, sd } = distribution;
@@ -79,13 +83,15 @@
   const wordCounts = (column, word) => {
     const known = data.words?.columns.find(({ name }) => name === column);
     const place = known ? known.words.indexOf(word) : -1;
-    return place < 0 ? [] : outOf(known.counts, place);
+    const text = (k) => `${names[k]} ${numbers.count(known.counts[k][place])}`;
+    return place < 0 ? [] : (names.length <= COUNTED_CLASSES ? names.map((_, k) => k) : [of, against])
+      .map((k) => make("span.count", swatch(k), text(k)));
   };
 
   // ---- one column ---------------------------------------------------------------------------------------------
   const columnView = (column) => {
     const { name, kind } = column;
-    const distribution = data.columns.find((one) => one.name === name)?.distribution ?? null;
+    const distribution = countsOf(data.columns.find((one) => one.name === name)?.distribution ?? null);
     const change = (value) => {
       row[name] = column.raw?.get(value) ?? value;
       changed();
@@ -157,7 +163,7 @@
     const sentence = say(Number.isNaN(values.total) ? "row.odds.none" : ratio >= 1 ? "row.odds.for" : "row.odds.against", {
       ...pair, ratio: times < 1e6 ? numbers.count(Number(times.toPrecision(2))) : say("row.odds.million") });
     const out = result.joint.every((score) => score === -Infinity) ? say("row.note.all_out") : "";
-    parts.sentence.replaceChildren(sentence, make("span.muted.small", ` ${out} ${data.flat.floor ? say("row.note.floor") : ""}`));
+    parts.sentence.replaceChildren(sentence, make("span.muted.small", ` ${out} ${model.floor.some((p) => p > 0) ? say("row.note.floor") : ""}`));
     parts.odds.textContent = say("row.header.odds", { ...pair, total: signed(values.total) });
     parts.follow.hidden = answer() === of;
     parts.follow.textContent = say("row.follow", { label: names[answer()] });
@@ -348,9 +354,10 @@
       draw();
     });
     parts.axisScale = make("div");
+    parts.what = make("div", say("row.head.axis"), " ", parts.scale, parts.axisScale);
     parts.sides = make("div.sides", { dir: "auto" });
     return make("div.head", make("div.name", say("row.head.column")), make("div.cell", say("row.head.cell")),
-      make("div.axis", say("row.head.axis"), " ", parts.scale, parts.axisScale),
+      make("div.axis", parts.what),
       make("div.sum", say("row.head.contribution"), parts.sides));
   };
 
@@ -385,7 +392,8 @@
     [data, model] = [given, scorer];
     names = model.classes.map(shownLabel);
     for (const column of model.columns.filter(({ kind }) => kind === "label")) {
-      column.raw = new Map(column.values.map((value) => [shownLabel(value), value]));
+      const known = column.values.filter((value) => value !== null);
+      column.raw = new Map(known.map((value) => [shownLabel(value), value]));
       column.labels = [...column.raw.keys()];
     }
     buildHeader();
@@ -396,7 +404,8 @@
     const lines = [head(), fixedLine("div", say("row.prior"), parts.prior, parts.counts), ...views.map((view) => view.element)];
     if (model.pairs.length) lines.push(pairsPart());
     if (views.length > SHOWN_COLUMNS) top.push(columnSearch());
-    root.replaceChildren(...top, make("div.columns", lines), make("p.muted", say("row.exact")));
+    parts.what.hidden = !views.some((view) => view.axis);
+    root.replaceChildren(...top, make("div.lines", lines), make("p.muted", say("row.exact")));
     restore();
   };
 

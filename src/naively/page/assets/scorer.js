@@ -1,137 +1,116 @@
-// Scores rows by a flat model, in the format of docs/guide/flat-model.md: adds up, by class, what its tables hold.
+// Scores rows by a flat model (docs/guide/flat-model.md): adds up, by class, what its tables hold.
 (function (Naively) {
 "use strict";
+const { exp, log, log1p, max, min } = Math;
 
-const ARRAYS = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u1: Uint8Array };
-
-// Arrays in base64, wherever they are, as typed arrays with a shape.
-function decoded(value) {
-  if (Array.isArray(value)) return value.map(decoded);
-  if (value === null || typeof value !== "object") return value;
-  if (!value.data) return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, decoded(part)]));
-  const bytes = Uint8Array.from(atob(value.data), (sign) => sign.charCodeAt(0));
-  return Object.assign(new ARRAYS[value.type](bytes.buffer), { shape: value.shape });
-}
-
-// -- cells: their code, number x, level or words; the status says why a cell has no usual value
+// -- cells: code, code in pairs, number x, level, words. The status says why a cell has no usual value.
 
 const isMissing = (column, value) => value == null || value === "" || Number.isNaN(value) || column.none.has(value);
 
-function labelKey(column, value) {
-  if (column.type === "boolean") return String(value).toLowerCase();
-  return column.type === "whole" || column.type === "number" ? String(Number(value)) : String(value);
-}
-
-function readLabel(column, value) {
-  if (isMissing(column, value)) return { code: column.missing, status: "missing" };
-  const code = column.places.get(labelKey(column, value));
-  if (code !== undefined) return { code, status: "" };
-  return { code: column.unseen, status: column.refuses ? "refused" : "unknown" };
+function labelKey({ type }, value) {
+  if (type === "boolean") return String(value).toLowerCase();
+  return String(type === "whole" || type === "number" ? Number(value) : value);
 }
 
 // A time may be a text such as 2026-02-28 12:30:00, which is UTC unless it says otherwise.
-function numberOf(column, value) {
-  if (isMissing(column, value)) return NaN;
-  if (column.type !== "time" || !Number.isNaN(Number(value))) return Number(value);
-  const zone = value.length > 10 && !/(Z|[+-]\d\d:?\d\d)$/.test(value) ? "Z" : "";
-  return Date.parse(value.trim().replace(" ", "T") + zone) / 1000;
+function numberOf({ type }, value) {
+  if (type !== "time" || !Number.isNaN(Number(value))) return Number(value);
+  const zone = value.length < 11 || /(Z|[+-]\d\d:?\d\d)$/.test(value) ? "" : "Z";
+  return Date.parse(value.replace(" ", "T") + zone) / 1000;
 }
 
-function roundHalfEven(x) {
+function roundHalfToEven(x) {
   const near = Math.round(x);
-  return Math.abs(x % 1) === 0.5 && near % 2 ? near - 1 : near;
+  return near - x === 0.5 && near % 2 ? near - 1 : near;
 }
 
-function readNumber(column, value) {
-  const x = numberOf(column, value), missing = isMissing(column, value);
-  if (Number.isNaN(x) || (column.refuses && x < 0))
-    return { code: missing ? column.missing : -1, x: NaN, level: 0, status: missing ? "missing" : "refused" };
-  let code = 0, end = column.cuts.length;
-  while (code < end) {
-    const middle = (code + end) >> 1;
-    if (column.cuts[middle] < x) code = middle + 1;
-    else end = middle;
-  }
-  const inside = Math.min(Math.max(x, column.low), column.high);
-  return { code, x, level: roundHalfEven((inside - column.center) * column.steps) / 4096, status: "" };
-}
-
-function readText(column, value) {
-  const missing = isMissing(column, value), words = [], counts = new Map();
-  for (const { token, begin, end } of missing ? [] : tokens(column, String(value))) {
-    const number = column.places.get(token);
-    if (number === undefined) continue;
-    const word = { column: column.name, word: token, begin, end, scores: new Float64Array(column.width) };
-    words.push(word);
-    if (!counts.has(number)) counts.set(number, []);
-    counts.get(number).push(word);
-  }
-  return { code: -1, words, counts, status: missing ? "missing" : "" };
-}
-
-const READERS = { label: readLabel, number: readNumber, text: readText };
+const READERS = {
+  label(column, value) {
+    const code = column.codeOf.get(labelKey(column, value));
+    return code === undefined ? { code: column.unseen, status: column.refuses ? "refused" : "unknown" } : { code };
+  },
+  number(column, value) {
+    const x = numberOf(column, value), inside = min(max(x, column.low), column.high);
+    if (Number.isNaN(x) || (column.refuses && x < 0)) return { code: -1, status: "refused" };
+    let code = 0;
+    for (let end = column.cuts.length; code < end; ) {
+      const middle = (code + end) >> 1;
+      if (column.cuts[middle] < x) code = middle + 1;
+      else end = middle;
+    }
+    return { code, x, level: roundHalfToEven((inside - column.center) * column.steps) / 4096 };
+  },
+  text(column, value) {
+    const known = tokens(column, String(value)).filter(({ word }) => column.codeOf.has(word));
+    const words = known.map(({ word, begin, end }) =>
+      ({ column: column.name, word, begin, end, code: column.codeOf.get(word), scores: new Float64Array(column.width) }));
+    return { code: -1, words };
+  },
+};
 
 function readCell(column, value) {
-  const cell = READERS[column.kind](column, value);
+  const missing = isMissing(column, value);
+  const found = missing ? { code: column.missing ?? -1, status: "missing" } : READERS[column.kind](column, value);
+  const cell = { x: NaN, level: 0, words: [], status: "", ...found };
   cell.pair = column.pair_codes && cell.code >= 0 ? column.pair_codes[cell.code] ?? -1 : cell.code;
   return cell;
 }
 
-// -- texts: tokens are {token, begin, end}, places in the text as it was
+// -- texts: words are {word, begin, end}, with places in the text as it was
 
 // All n-grams of parts. Of the letters of a word, a word that is shorter counts once.
 function ngrams(parts, [least, most], between, short) {
   const found = [];
   for (let n = least; n <= most; n++) {
-    const whole = short && n === Math.max(least, parts.length);
-    for (let at = 0; at < (whole ? 1 : parts.length - n + 1); at++) {
+    const number = short && n === max(least, parts.length) ? 1 : parts.length - n + 1;
+    for (let at = 0; at < number; at++) {
       const some = parts.slice(at, at + n);
-      const token = some.map((part) => part.token).join(between);
-      found.push({ token, begin: some[0].begin, end: some[some.length - 1].end });
+      found.push({ word: some.map(({ word }) => word).join(between), begin: some[0].begin, end: some[some.length - 1].end });
     }
   }
   return found;
 }
 
+function partsOf(text, expression, changed = (word) => word) {
+  return Array.from(text.word.matchAll(expression), ({ 0: word, 1: run, index }) => {
+    const begin = text.begin + index;
+    return { word: changed(word), run, begin, end: begin + word.length };
+  });
+}
+
+const UNITS = {
+  words(column, text) {
+    const clean = (word) => word.replace(column.remove, ""), found = [];
+    let words = [];
+    for (const part of partsOf(text, column.pattern, clean)) {
+      if (part.run) { // of a script without spaces: its letters, and pairs of them
+        const letters = partsOf({ word: part.run, begin: part.begin }, column.cluster, clean);
+        found.push(...ngrams(words, column.ngrams, " "), ...ngrams(letters, [1, 2], ""));
+        words = [];
+      } else if (!column.stop_words.includes(part.word)) words.push(part);
+    }
+    return found.concat(ngrams(words, column.ngrams, " "));
+  },
+  characters: (column, text) =>
+    ngrams(partsOf(text, /\s{2,}|[^]/gu, (sign) => sign.replace(/\s{2,}/, " ")), column.ngrams, ""),
+  inside: (column, text) =>
+    partsOf(text, /\S+/gu).flatMap((word) => {
+      const before = { word: " ", begin: word.begin, end: word.begin }, after = { word: " ", begin: word.end, end: word.end };
+      return ngrams([before, ...partsOf(word, /[^]/gu), after], column.ngrams, "", true);
+    }),
+};
+
 function tokens(column, text) {
   const lower = column.lowercase ? text.toLowerCase() : text;
-  const parts = ({ token, begin }, expression) => Array.from(token.matchAll(expression), (match) =>
-    ({ token: match[0], run: match[1], begin: begin + match.index, end: begin + match.index + match[0].length }));
-  const found = TOKENS[column.unit](column, { token: lower, begin: 0 }, parts);
+  const found = UNITS[column.unit](column, { word: lower, begin: 0 });
   if (lower.length === text.length) return found;
-  const place = (at) => { // where it was in the text: the letter İ became two
+  const place = (at) => { // the letter İ became two
     let before = 0;
     for (; at > 0; before++) at -= text[before] === "İ" ? 2 : 1;
     return before;
   };
-  return found.map(({ token, begin, end }) => ({ token, begin: place(begin), end: place(end) }));
+  return found.map(({ word, begin, end }) => ({ word, begin: place(begin), end: place(end) }));
 }
-
-const TOKENS = {
-  words(column, text, parts) {
-    const clean = (part) => ({ ...part, token: part.token.replace(column.remove, "") });
-    const found = [];
-    let words = [];
-    for (const part of parts(text, column.pattern)) {
-      const word = clean(part);
-      if (part.run) { // of a script without spaces: its letters, and pairs of them
-        found.push(...ngrams(words, column.ngrams, " "), ...ngrams(parts(part, column.cluster).map(clean), [1, 2], ""));
-        words = [];
-      } else if (!column.stop_words.includes(word.token)) words.push(word);
-    }
-    return found.concat(ngrams(words, column.ngrams, " "));
-  },
-  characters(column, text, parts) {
-    const all = parts(text, /\s{2,}|[^]/gu).map((part) => ({ ...part, token: part.token.replace(/\s{2,}/, " ") }));
-    return ngrams(all, column.ngrams, "");
-  },
-  inside(column, text, parts) {
-    return parts(text, /\S+/gu).flatMap((word) => {
-      const [before, after] = [word.begin, word.end].map((at) => ({ token: " ", begin: at, end: at }));
-      return ngrams([before, ...parts(word, /[^]/gu), after], column.ngrams, "", true);
-    });
-  },
-};
 
 // -- terms: each adds its scores
 
@@ -143,84 +122,93 @@ function addLine(out, table, line, by) {
 
 // What Stirling's formula for log Γ(z) lacks.
 function stirlingRest(z) {
-  if (z < 16) return stirlingRest(z + 1) + (z + 0.5) * Math.log1p(1 / z) - 1;
+  if (z < 16) return stirlingRest(z + 1) + (z + 0.5) * log1p(1 / z) - 1;
   const square = 1 / (z * z);
   return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / z;
 }
 
-// log P(x), up to what all classes share, for so many events in so many rows: no large logarithms cancel.
-function logNegativeBinomial(x, events, rows) {
-  const both = events + x, near = events * Math.log1p((x * rows - events) / (events * (rows + 1)));
-  const far = x && x * (Math.log(both / (rows + 1)) - 1);
-  return near + far - Math.log(both / events) / 2 + stirlingRest(both) - stirlingRest(events);
-}
-
+// Logarithms of densities of x, given the parameters of a class, up to what all classes share.
 const DENSITIES = {
   density(x, [center, precision, power, base]) {
-    const far = Math.min((x - center) ** 2 * precision, 1e300);
-    return base - (power ? power * Math.log1p(far) : far);
+    const far = min((x - center) ** 2 * precision, 1e300);
+    return base - (power ? power * log1p(far) : far);
   },
   poisson: (x, [weight, rate, logRate]) => weight * ((x && x * logRate) - rate),
-  "negative binomial": (x, [weight, events, rows]) => weight * logNegativeBinomial(x, events, rows),
+  "negative binomial"(x, [weight, events, rows]) { // written so that no large logarithms cancel
+    const both = events + x, near = events * log1p((x * rows - events) / (events * (rows + 1)));
+    const far = (x && x * (log(both / (rows + 1)) - 1)) - log(both / events) / 2;
+    return weight * (near + far + stirlingRest(both) - stirlingRest(events));
+  },
 };
 
-const TIMES = { all: (n) => n, once: () => 1, log: Math.log1p };
+const TIMES = { all: (n) => n, once: () => 1, log: log1p };
 
-function addWords(term, out, counts) {
-  const values = [...counts].map(([number, words]) => {
-    const v = TIMES[term.times](words.length) * (term.idf ? term.idf[number] : 1);
-    return [number, words, term.scaling === "log length" ? Math.log1p(v) : v];
+// Adds the words of a text; each occurrence gets its share.
+function addWords(term, out, words) {
+  const places = new Map();
+  for (const word of words) places.has(word.code) ? places.get(word.code).push(word) : places.set(word.code, [word]);
+  const values = Array.from(places, ([code, found]) => {
+    const v = TIMES[term.times](found.length) * (term.idf ? term.idf[code] : 1);
+    return [code, found, term.scaling === "log length" ? log1p(v) : v];
   });
-  const length = term.scaling === "none" ? 1 : Math.hypot(...values.map(([, , v]) => v));
+  const length = term.scaling === "none" ? 1 : Math.sqrt(values.reduce((sum, [, , v]) => sum + v * v, 0));
   if (term.constant) addLine(out, term.constant, 0, 1);
-  for (const [number, words, v] of values) {
-    addLine(out, term.table, number, v / length);
-    for (const word of words) if (word.scores) addLine(word.scores, term.table, number, v / length / words.length);
+  for (const [code, found, v] of values) {
+    addLine(out, term.table, code, v / length);
+    for (const word of found) addLine(word.scores, term.table, code, v / length / found.length);
   }
 }
 
 const TERMS = {
-  table: (term, out, { code }) => code >= 0 && addLine(out, term.table, code, 1),
-  slope(term, out, { level }) {
-    for (let power = 1; power <= term.table.shape[0]; power++) addLine(out, term.table, power - 1, level ** power);
+  table: ({ table }, out, { code }) => code >= 0 && addLine(out, table, code, 1),
+  slope({ table }, out, { level }) {
+    for (let line = 0; line < table.shape[0]; line++) addLine(out, table, line, level ** (line + 1));
   },
-  pair(term, out, a, b) {
-    if (a.pair >= 0 && b.pair >= 0) addLine(out, term.table, a.pair * term.table.shape[1] + b.pair, 1);
+  pair({ table }, out, a, b) {
+    if (a.pair >= 0 && b.pair >= 0) addLine(out, table, a.pair * table.shape[1] + b.pair, 1);
   },
-  product: (term, out, a, b) => addLine(out, term.table, 0, a.level * b.level),
-  slopes: (term, out, a, b) => b.pair >= 0 && addLine(out, term.table, b.pair, a.level),
-  words: (term, out, { counts }) => addWords(term, out, counts),
-  "ruled out"(term, out, { counts }) {
+  product: ({ table }, out, a, b) => addLine(out, table, 0, a.level * b.level),
+  slopes: ({ table }, out, a, b) => b.pair >= 0 && addLine(out, table, b.pair, a.level),
+  words: (term, out, { words }) => addWords(term, out, words),
+  "ruled out"(term, out, { words }) {
     const zeros = new Float64Array(out.length);
-    addWords(term, zeros, new Map([...counts].map(([number]) => [number, [{}]])));
+    addWords(term, zeros, words.map((word) => ({ ...word, scores: [] })));
     zeros.forEach((number, k) => { if (number > 0.5) out[k] = -Infinity; });
   },
 };
-for (const kind of Object.keys(DENSITIES))
-  TERMS[kind] = (term, out, { x }) => {
-    const width = term.table.shape[1];
-    for (let k = 0; k < out.length && !Number.isNaN(x); k++)
-      out[k] += DENSITIES[kind](x, term.table.subarray(k * width, (k + 1) * width));
+for (const [kind, density] of Object.entries(DENSITIES))
+  TERMS[kind] = ({ table }, out, { x }) => {
+    for (let k = 0, width = table.shape[1]; k < out.length && !Number.isNaN(x); k++)
+      out[k] += density(x, table.subarray(k * width, (k + 1) * width));
   };
 
 // -- models
 
+const ARRAYS = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u1: Uint8Array };
+
+// Arrays in base64 become typed arrays with a shape.
+function decoded(_, value) {
+  if (!value || !value.data) return value;
+  const bytes = Uint8Array.from(atob(value.data), (sign) => sign.charCodeAt(0));
+  return Object.assign(new ARRAYS[value.type](bytes.buffer), { shape: value.shape });
+}
+
 function prepared(column, width) {
   const names = column.values || column.words || [];
-  const places = new Map(names.map((name, at) => [labelKey(column, name), column.codes ? column.codes[at] : at]));
-  const expressions = ["pattern", "cluster", "remove"].filter((name) => name in column);
-  const compiled = Object.fromEntries(expressions.map((name) => [name, new RegExp(column[name], "gu")]));
-  return { ...column, ...compiled, places, width, none: new Set(column.no_value) };
+  const codeOf = new Map(names.map((name, at) => [labelKey(column, name), column.codes ? column.codes[at] : at]));
+  for (const rule of ["pattern", "cluster", "remove"]) if (column[rule]) column[rule] = new RegExp(column[rule], "gu");
+  return { ...column, codeOf, width, none: new Set(column.no_value) };
 }
 
 class Model {
   constructor(flat) {
-    Object.assign(this, decoded(flat));
+    Object.assign(this, JSON.parse(JSON.stringify(flat), decoded));
     this.columns = this.columns.map((column) => prepared(column, this.classes.length));
-    const groups = new Map(); // the terms of each column, and of each pair
-    for (const term of this.terms) groups.set(term.columns.join(), [...(groups.get(term.columns.join()) || []), term]);
-    this.own = this.columns.map((_, at) => groups.get(String(at)) || []);
-    this.pairs = [...groups.values()].filter(([term]) => term.columns.length > 1);
+    this.own = this.columns.map((_, at) => this.terms.filter(({ columns }) => columns.length < 2 && columns[0] === at));
+    const pairs = new Map(); // terms of the same two columns
+    for (const term of this.terms.filter(({ columns }) => columns.length > 1))
+      pairs.set(String(term.columns), [...(pairs.get(String(term.columns)) || []), term]);
+    this.pairs = [...pairs.values()];
     this.aboveFloor = 1 - this.floor.reduce((sum, p) => sum + p, 0);
   }
 
@@ -236,9 +224,8 @@ class Model {
     const cells = state.cells.slice(), columns = state.columns.slice();
     cells[at] = readCell(this.columns[at], value);
     columns[at] = this.columnPart(at, cells);
-    const pairs = this.pairs.map((terms, i) =>
-      terms[0].columns.includes(at) ? this.pairPart(terms, cells) : state.pairs[i]);
-    return this.state(cells, columns, pairs);
+    const touched = (terms, i) => (terms[0].columns.includes(at) ? this.pairPart(terms, cells) : state.pairs[i]);
+    return this.state(cells, columns, this.pairs.map(touched));
   }
 
   scores(terms, cells) {
@@ -256,16 +243,15 @@ class Model {
   }
 
   state(cells, columns, pairs) {
-    const joint = new Float64Array(this.classes.length), least = this.least ?? -Infinity;
+    const joint = new Float64Array(this.classes.length), words = cells.flatMap((cell) => cell.words);
     for (const part of [...columns, ...pairs]) addLine(joint, part.scores, 0, 1);
-    for (let k = 0; k < joint.length; k++) joint[k] = this.prior[k] + Math.max(joint[k], least);
-    const words = cells.flatMap((cell) => cell.words || []);
+    for (let k = 0; k < joint.length; k++) joint[k] = this.prior[k] + max(joint[k], this.least ?? -Infinity);
     return { prior: this.prior, columns, pairs, words, joint, probabilities: this.probabilities(joint), cells };
   }
 
   probabilities(joint) {
-    const top = Math.max(...joint), ruledOut = top === -Infinity;
-    const odds = ruledOut ? this.fallback.map(Math.exp) : joint.map((score) => Math.exp(score - top));
+    const top = max(...joint);
+    const odds = top === -Infinity ? this.fallback.map(exp) : joint.map((score) => exp(score - top));
     const whole = odds.reduce((sum, p) => sum + p, 0);
     return odds.map((p, k) => (p / whole) * this.aboveFloor + this.floor[k]);
   }

@@ -81,7 +81,7 @@
       if (running) running.abort();
       else if (field.files.length) send(field.files[0]);
     });
-    root.querySelector("p").after(make("div.card", {},
+    root.querySelector(".life > p").after(make("div.card", {},
       make("p", {}, make("label", { for: "upload-file" }, say("server.choose"), " "), field, " ", button),
       make("p", {}, make("label.switch", {}, all, say("server.probabilities"))), bar, note, saving));
     const curl = root.querySelector("#naively-curl");

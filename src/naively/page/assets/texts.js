@@ -61,7 +61,7 @@
     const shown = make("p.colored", { dir: "auto", tabindex: "0", role: "region", "aria-label": say("row.text.colored") });
     const heads = ["word", "times", "contribution", "bar", "counts"].map((key) => make("th", { scope: "col" }, say(`row.text.${key}`)));
     const body = make("tbody");
-    const table = make("div.wide", make("table", make("caption", say("row.text.sum")), make("thead", make("tr", heads)), body));
+    const table = make("div.wide", { tabindex: 0, role: "region", "aria-label": say("row.text.sum") }, make("table", make("caption", say("row.text.sum")), make("thead", make("tr", heads)), body));
     const more = make("button", { type: "button", click: () => {
       all = !all;
       draw(...now);
@@ -78,7 +78,8 @@
       more.textContent = all ? say("row.fewer") : say("row.text.more", { n: numbers.count(lines.length - LISTED) });
       body.replaceChildren(...lines.slice(0, all ? MOST : LISTED).map(({ word, times, lead }) => make("tr",
         make("th", { scope: "row", dir: "auto" }, word), make("td.number", numbers.count(times)),
-        bar(lead, longest).elements.map((element) => make("td.bars", element)), make("td.muted", counts(word)))));
+        bar(lead, longest).elements.map((element, at) => make(at ? "td.bars" : "td", element)),
+        make("td.muted", { dir: "auto" }, counts(word)))));
     };
     return { elements: [legend, shown, table, more], draw };
   };

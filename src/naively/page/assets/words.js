@@ -11,8 +11,8 @@
   const barCells = (lead, longest) => [make("td.number", numbers.signed(lead)), make("td.bars", strip(100,
     make(`svg:rect.nv-${lead < 0 ? "against" : "for"}`, { width: Math.max(1, 100 * Math.min(Math.abs(lead) / longest, 1)), height: 14 })))];
   const wordHead = (word) => make("th", { scope: "row", dir: "auto" }, word);
-  const table = (caption, keys, lines) => make("div.wide", make("table", caption,
-    make("thead", make("tr", keys.map((key) => make("th", { scope: "col" }, key && say(`words.head.${key}`))))), lines));
+  const table = (name, caption, keys, lines) => make("div.wide", { tabindex: 0, role: "region", "aria-label": name }, make("table", caption,
+    make("thead", make("tr", keys.map((key) => make("th", { scope: "col" }, key === "bar" ? make("span.hidden", say("words.head.bar")) : say(`words.head.${key}`))))), lines));
 
   const classCard = (column, k) => {
     const strongest = column.strongest[k];
@@ -31,7 +31,7 @@
       more.remove();
     } }, say("words.more", { n: rest.length }));
     const caption = make("caption", { dir: "auto" }, swatch(k), names[k]);
-    return make("div.card", table(caption, ["word", "lead", "", "here", "others"], body), rest.length ? more : null);
+    return make("div.card", table(names[k], caption, ["word", "lead", "bar", "here", "others"], body), rest.length ? more : null);
   };
 
   // The class that a text of this word alone is for, and its lead over the next class.
@@ -54,7 +54,7 @@
       make("td", { dir: "auto" }, swatch(best), names[best]), barCells(lead, longest), make("td.muted", { dir: "auto" }, counts(at)))));
     const first = all.length > FOUND ? ` ${say("words.found.first", { shown: FOUND })}` : "";
     return [make("p", { role: "status" }, say("words.found", { n: numbers.count(all.length), text }) + first),
-      ...(lines.length ? [table(null, ["word", "class", "lead", "", "counts"], body)] : [])];
+      ...(lines.length ? [table(say("words.search"), null, ["word", "class", "lead", "bar", "counts"], body)] : [])];
   };
 
   const columnPart = (column, several) => {
