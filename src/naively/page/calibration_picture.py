@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..markup.numbers import number_text
-from ..markup.svg import picture
 from ..markup.tags import Html, tag
 
 # The picture, and its plane: where it begins, how wide and how high it is.
-WIDTH, HEIGHT = 320.0, 232.0
+WIDTH, HEIGHT = 320, 232
 LEFT, TOP, WIDE, HIGH = 44, 10, 264, 186
 MARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -34,16 +33,18 @@ def calibration_picture(points: Sequence[CalibrationPoint], across: str, up: str
     line = "M" + "L".join(f"{_x(point.given)} {_y(point.found)}" for point in points)
     line += "".join(f"M{_x(point.given)} {_y(point.low)}V{_y(point.high)}" for point in points)
     dots = "".join(f"M{_x(point.given) - 3} {_y(point.found)}a3 3 0 1 0 6 0a3 3 0 1 0-6 0" for point in points)
-    return picture(
-        WIDTH,
-        HEIGHT,
+    return tag(
+        "svg",
         tag("path", css="nv-grid", d=grid),
         tag("path", css="nv-dashed", d=f"M{LEFT} {TOP + HIGH}L{LEFT + WIDE} {TOP}"),
         tag("path", css="nv-s0", d=line),
         tag("path", css="nv-c0", d=dots),
         tag("g", marks, css="nv-t", text_anchor="middle"),
         tag("g", sides, css="nv-t", text_anchor="end"),
-        title=title,
+        css="nv-chart",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        role="img",
+        aria_label=title,
     )
 
 

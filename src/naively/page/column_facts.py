@@ -19,7 +19,7 @@ from ..stats import Axis, Counts, Table, WordTable
 from ..stats.mutual_information import Information
 
 # A histogram has about so many bins, and a column of labels so many values of their own.
-HISTOGRAM_BINS, SHOWN_VALUES = 28, 8
+HISTOGRAM_BINS, SHOWN_VALUES = 24, 8
 # A sentence is no longer than this.
 MOST_LETTERS = 400
 # Values without a bar of their own whose counts are known to the tab Row.

@@ -9,7 +9,7 @@ from math import exp, log10, pi, sqrt
 from .._types import JsonObject
 from ..markup.numbers import count_text, number_text
 from ..markup.palette import COLORS
-from ..markup.svg import fill_class, picture
+from ..markup.svg import fill_class
 from ..markup.tags import Html, joined, tag
 
 # Of a picture: its width, the height of the plane of a histogram, and the room for names of values.
@@ -54,25 +54,25 @@ def histogram_picture(bins: JsonObject, title: str) -> Html:
     top = max((value for line in dense for value in line), default=0.0) or 1.0
     parts = []
     for k, line in enumerate(dense):
-        heights = [_n(PLANE - (PLANE - 4) * y / top) for y in line]
-        parts.append(tag("path", css=area_class(k), d=stepped_path(heights, [_n(x) for x in at[1:]])))
+        heights = [round(PLANE - (PLANE - 4) * y / top) for y in line]
+        parts.append(tag("path", css=area_class(k), d=stepped_path(heights, [round(x) for x in at[1:]])))
     ticks = bin_ticks(bins, at) if bins["even"] else scale_ticks(edges[0], edges[-1])
-    return picture(WIDTH, PLANE + 16, *parts, _axis(ticks), title=title)
+    return _picture(PLANE + 16, *parts, _axis(ticks), title=title)
 
 
-def stepped_path(heights: Sequence[str], ends: Sequence[str]) -> str:
+def stepped_path(heights: Sequence[int], ends: Sequence[int]) -> str:
     """Return the path of steps from the floor back to it; steps of equal height are one.
 
-    >>> stepped_path(["40", "40", "84", "7"], ["10", "20", "30", "40"])
-    'M0 84V40H20V84H30V7H40V84'
+    >>> stepped_path([40, 40, 84, 7], [10, 20, 30, 40])
+    'M0 84v-44h20v44h10v-77h10v77'
     """
-    parts = [f"M0 {_n(PLANE)}"]
-    for at, (y, x) in enumerate(zip(heights, ends, strict=True)):
-        if at and y == heights[at - 1]:
-            parts[-1] = f"V{y}H{x}"
-        else:
-            parts.append(f"V{y}H{x}")
-    return "".join([*parts, f"V{_n(PLANE)}"])
+    parts, x, y = [f"M0 {PLANE:g}"], 0, int(PLANE)
+    for at, (height, end) in enumerate(zip(heights, ends, strict=True)):
+        if at + 1 < len(heights) and heights[at + 1] == height:
+            continue
+        parts.append(f"v{height - y}h{end - x}")
+        x, y = end, height
+    return "".join([*parts, f"v{int(PLANE) - y}"])
 
 
 def density_picture(normal: JsonObject, title: str) -> Html:
@@ -80,7 +80,7 @@ def density_picture(normal: JsonObject, title: str) -> Html:
     known = [(n, mean, sd) for n, mean, sd in zip(normal["n"], normal["mean"], normal["sd"], strict=True)]
     spread = [(mean - 3.2 * sd, mean + 3.2 * sd) for n, mean, sd in known if n > 0 and sd > 0]
     if not spread:
-        return picture(WIDTH, 1, title=title)
+        return _picture(1, title=title)
     low, high = min(one[0] for one in spread), max(one[1] for one in spread)
     points = [low + (high - low) * at / (CURVE_POINTS - 1) for at in range(CURVE_POINTS)]
     lines = [[_density(x, *one) for x in points] for one in known]
@@ -90,7 +90,7 @@ def density_picture(normal: JsonObject, title: str) -> Html:
         ends = "L".join(f"{_n(WIDTH * at / (CURVE_POINTS - 1))} {_n(PLANE - (PLANE - 4) * y / top)}" for at, y in
                         enumerate(line))  # fmt: skip
         parts.append(tag("path", css=area_class(k), d=f"M{ends}"))
-    return picture(WIDTH, PLANE + 16, *parts, _axis(scale_ticks(low, high)), title=title)
+    return _picture(PLANE + 16, *parts, _axis(scale_ticks(low, high)), title=title)
 
 
 def _density(x: float, n: float, mean: float, sd: float) -> float:
@@ -155,7 +155,7 @@ def value_bars(distribution: JsonObject, classes: Sequence[str], title: str, oth
                 numbers.append(tag("text", count_text(n), x=round(NAMES + width + 4), y=y + k * thick + 8))
     parts = [tag("path", css=fill_class(k), d=d) for k, d in enumerate(bars)]
     texts = tag("g", names, css="nv-t", text_anchor="end"), tag("g", numbers, css="nv-t q-n")
-    return picture(WIDTH, max(len(values) * height - gap, 1.0), *parts, *texts, title=title)
+    return _picture(max(len(values) * height - gap, 1.0), *parts, *texts, title=title)
 
 
 def shown_values(distribution: JsonObject, others: str) -> tuple[list[str], list[list[float]], list[float]]:
@@ -169,6 +169,11 @@ def shown_values(distribution: JsonObject, others: str) -> tuple[list[str], list
         for line, n in zip(counts, distribution["other_counts"], strict=True):
             line.append(n)
     return values, counts, [sum(line) for line in counts]
+
+
+def _picture(height: float, *body: Html, title: str) -> Html:
+    """Return shapes as a picture that is as wide as its card."""
+    return tag("svg", *body, css="nv-chart", viewBox=f"0 0 {WIDTH:g} {height:g}", role="img", aria_label=title)
 
 
 def area_class(k: int) -> str:
