@@ -7,12 +7,13 @@ from itertools import pairwise
 from math import exp, log10, pi, sqrt
 
 from .._types import JsonObject
-from ..markup.numbers import count_text, number_text
+from ..markup.numbers import count_text, date_text, number_text
 from ..markup.palette import COLORS
 from ..markup.svg import fill_class
 from ..markup.tags import Html, joined, tag
 
 # Of a picture: its width, the height of the plane of a histogram, and the room for names of values.
+DAY = 86400.0  # seconds
 WIDTH, PLANE, NAMES = 340.0, 84.0, 112.0
 # Points of a curve.
 CURVE_POINTS = 60
@@ -57,7 +58,9 @@ def histogram_picture(bins: JsonObject, title: str) -> Html:
         heights = [round(PLANE - (PLANE - 4) * y / top) for y in line]
         parts.append(tag("path", css=area_class(k), d=stepped_path(heights, [round(x) for x in at[1:]])))
     ticks = bin_ticks(bins, at) if bins["even"] else scale_ticks(edges[0], edges[-1])
-    return _picture(PLANE + 16, *parts, _axis(ticks), title=title)
+    if bins.get("time"):
+        ticks = day_ticks(edges[0], edges[-1])
+    return _picture(PLANE + 16, *parts, _axis(ticks, bins.get("time", False)), title=title)
 
 
 def stepped_path(heights: Sequence[int], ends: Sequence[int]) -> str:
@@ -90,7 +93,9 @@ def density_picture(normal: JsonObject, title: str) -> Html:
         ends = "L".join(f"{_n(WIDTH * at / (CURVE_POINTS - 1))} {_n(PLANE - (PLANE - 4) * y / top)}" for at, y in
                         enumerate(line))  # fmt: skip
         parts.append(tag("path", css=area_class(k), d=f"M{ends}"))
-    return _picture(PLANE + 16, *parts, _axis(scale_ticks(low, high)), title=title)
+    times = normal.get("time", False)
+    ticks = day_ticks(low, high) if times else scale_ticks(low, high)
+    return _picture(PLANE + 16, *parts, _axis(ticks, times), title=title)
 
 
 def _density(x: float, n: float, mean: float, sd: float) -> float:
@@ -114,6 +119,12 @@ def scale_ticks(low: float, high: float) -> list[tuple[float, float]]:
     return [(WIDTH * (value - low) / (high - low), value) for value in values]
 
 
+def day_ticks(low: float, high: float) -> list[tuple[float, float]]:
+    """Return the same of times, which are seconds since 1970: some days, few enough that their dates fit."""
+    days = scale_ticks(low / DAY, high / DAY)
+    return [(x, DAY * value) for x, value in days[:: 2 if len(days) > 3 else 1]]
+
+
 def bin_ticks(bins: JsonObject, at: Sequence[float]) -> list[tuple[float, float]]:
     """Return some cuts of bins that are drawn with equal widths."""
     cuts = bins["cuts"]
@@ -121,11 +132,11 @@ def bin_ticks(bins: JsonObject, at: Sequence[float]) -> list[tuple[float, float]
     return [(at[place + 1], cuts[place]) for place in range(0, len(cuts), each)]
 
 
-def _axis(ticks: Sequence[tuple[float, float]]) -> Html:
-    marks = []
+def _axis(ticks: Sequence[tuple[float, float]], times: bool = False) -> Html:
+    marks, text = [], date_text if times else number_text
     for x, value in ticks:
         anchor = "start" if x < 12 else "end" if x > WIDTH - 12 else None
-        marks.append(tag("text", number_text(value), x=round(x), y=PLANE + 13, text_anchor=anchor))
+        marks.append(tag("text", text(value), x=round(x), y=PLANE + 13, text_anchor=anchor))
     line = tag("path", css="nv-zero", d=f"M0 {_n(PLANE)}h{_n(WIDTH)}")
     return joined(line, tag("g", marks, css="nv-t", text_anchor="middle"))
 

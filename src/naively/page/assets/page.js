@@ -71,7 +71,10 @@ globalThis.Naively = globalThis.Naively || {};
   const numbers = {
     time: timeText,
     // A number of a column, as its cells are written.
-    cell: (column, value) => (column.type === "time" ? timeText(value) : numbers.number(value)),
+    cell: (column, value) => {
+      if (column.type !== "time") return numbers.number(value);
+      return column.high - column.low > 30 * 86400 ? timeText(value).slice(0, 10) : timeText(value);
+    },
     probability(p, digits = 1) {
       if (Number.isNaN(p)) return "–";
       if (p === 0 || p === 1) return p ? "100 %" : "0 %";
