@@ -60,7 +60,7 @@ def page_data(nb: nv.NaiveBayes, table: pd.DataFrame | None = None, target: str 
     facts = column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted))
     most = more.pop("rows", 30)
     rows = None if table is None or not most else held_rows(nb, table, target, most)
-    cells = typical_row(facts) if rows is None else rows.row(0)
+    cells = typical_row(facts, nb.flat().to_json()) if rows is None else rows.row(0)
     quality = held_out_quality(fitted)
     given = {
         "flat": flat_model(fitted.model, words=more.pop("most_words", None)).to_json(single=True),

@@ -220,4 +220,5 @@ def test_the_typical_row_is_the_middle_of_each_column():
     labels = {"kind": "labels", "values": ["a", "b"], "counts": [[1, 5], [3, 0]], "others": 0}
     normal = {"kind": "normal", "n": [10, 30], "mean": [1.0, 2.0], "sd": [1.0, 1.0]}
     columns = [{"name": str(at), "distribution": one} for at, one in enumerate([bins, labels, normal, None])]
-    assert typical_row(columns) == {"0": 15.0, "1": "b", "2": 1.75, "3": None}
+    values = [{"name": "0"}, {"name": "1", "values": ["a", "b"]}, {"name": "2"}, {"name": "3"}]
+    assert typical_row(columns, {"columns": values}) == {"0": 15.0, "1": "b", "2": 1.75, "3": None}

@@ -96,7 +96,9 @@ def assert_as_python(page, shown):
 
 
 def assert_adds_up(page, now):
-    values = page.evaluate("() => [...document.querySelectorAll('.lines .sum > .value')].map((e) => Number(e.dataset.value))")
+    values = page.evaluate(
+        "() => [...document.querySelectorAll('.lines .sum > .value')].map((e) => Number(e.dataset.value))"
+    )
     total = now["joint"][now["of"]] - now["joint"][now["against"]]
     shown = float(page.locator(".part .total").get_attribute("data-value"))
     assert math.isclose(shown, total, abs_tol=1e-9)

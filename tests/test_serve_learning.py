@@ -92,7 +92,7 @@ def test_forgotten_rows_are_subtracted(model, tmp_path):
         found = server.post("forget", {"rows": [labelled(number) for number in range(30)]})
         assert found.json == {"rows": 30, "total": 80, "revision": 2}
         assert server.post("predict", ROW).json["probabilities"] == pytest.approx(before, abs=1e-12)
-        assert "not among the rows" in problem(server.post("forget", labelled(500)), 422)["detail"]
+        assert "never counted" in problem(server.post("forget", labelled(500)), 422)["detail"]
         assert server.get("/api/v1/model").json["rows"] == 80
 
 

@@ -15,7 +15,7 @@ from .._types import ColumnLike, JsonObject, Places, TableLike
 from ..counting.files import Progress
 from ..data.files import File, file_of
 from ..data.frame import frame_of
-from ..errors import InvalidInput, InvalidSetting
+from ..errors import InvalidInput, InvalidSetting, UnwritableFile
 from ..errors.message import Setting
 from ..judge.quality_counts import QualityCounts, quality_of_scores
 from ..judge.scores import Scores
@@ -32,7 +32,7 @@ from .fitted_classifier import FittedClassifier
 from .flattened import flattened
 from .held_out_quality import held_out_quality
 from .reports import information_of_columns
-from .scored_rows import RowSource, ScoredRows, cells_of_rows, scored_rows
+from .scored_rows import RowSource, ScoredRows, cells_of_rows, json_cell, scored_rows, time_of_json
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,12 +70,19 @@ class Report:
         -------
         path : Path
             The file.
+
+        Raises
+        ------
+        UnwritableFile
+            If the file cannot be written.
         """
         target = Path(path)
         made = target.with_name(f"{target.name}.part{os.getpid()}")
         try:
             made.write_text(self.html, encoding="utf-8")
             made.replace(target)
+        except OSError as error:
+            raise UnwritableFile(path, f"{error.strerror or error}.") from None
         finally:
             made.unlink(missing_ok=True)
         return target
@@ -148,9 +155,10 @@ def page_data_of(
     rows = None if source is None or scored is None else _rows(fitted, source, scored, options.rows)
     quality = held_out_quality(fitted) if scored is None or scored.scores is None else _quality(fitted, scored)
     facts, target = column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted)), fitted.schema.target
+    # In single precision a probability is off by less than one in a million.
+    flat = flattened(fitted, options.words).to_json(single=True)
     return PageData(
-        # In single precision a probability is off by less than one in a million.
-        flat=flattened(fitted, options.words).to_json(single=True),
+        flat=flat,
         columns=facts,
         class_rows=[float(n) for n in fitted.all_counts.rows],
         title=options.title or (f"Model of {target}" if target else "Model"),
@@ -159,7 +167,7 @@ def page_data_of(
         quality=None if quality is None else quality_data(quality),
         rows=rows,
         words=word_facts(fitted.model),
-        first=_first_row(fitted, rows, facts),
+        first=_first_row(fitted, rows, facts, flat),
         compare=None if other is None else _comparison(fitted, *other),
         server=server,
     )
@@ -180,7 +188,7 @@ def _rows(fitted: FittedClassifier, source: RowSource, scored: ScoredRows, most:
     """Return the rows that the page holds."""
     places: Places = places_of_report_rows(scored.posterior, scored.truth, most)
     return ReportRows(
-        cells=cells_of_rows(fitted, source, places),
+        cells={name: [*map(json_cell, cells)] for name, cells in cells_of_rows(fitted, source, places).items()},
         truth=scored.truth[places].tolist(),
         numbers=(places + 1).tolist(),
         total=len(scored.truth),
@@ -190,10 +198,14 @@ def _rows(fitted: FittedClassifier, source: RowSource, scored: ScoredRows, most:
     )
 
 
-def _first_row(fitted: FittedClassifier, rows: ReportRows | None, facts: Sequence[JsonObject]) -> RowExplanation:
+def _first_row(
+    fitted: FittedClassifier, rows: ReportRows | None, facts: Sequence[JsonObject], flat: JsonObject
+) -> RowExplanation:
     """Return the explanation of the first row that the page holds, or of the middle of each column."""
-    cells = rows.row(0) if rows is not None and len(rows) else typical_row(facts)
-    return row_explanation(cells, evidence_of(fitted, [cells], None))
+    cells = rows.row(0) if rows is not None and len(rows) else typical_row(facts, flat)
+    times = {column.name for column in fitted.schema if column.type == "time"}
+    read = {name: time_of_json(cell) if name in times else cell for name, cell in cells.items()}
+    return row_explanation(cells, evidence_of(fitted, [read], None))
 
 
 def _comparison(fitted: FittedClassifier, other: FittedClassifier, before: str, after: str) -> JsonObject:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 import numpy as np
-import pyarrow as pa
 
 from .._types import ColumnLike, Floats, Json, Label, Places, TableLike
 from ..counting.files import Progress
@@ -128,9 +127,9 @@ def _scores_as_they_are(fitted: FittedClassifier, source: RowSource, progress: P
 # -- cells -------------------------------------------------------------------------------------------------------------
 
 
-def cells_of_rows(fitted: FittedClassifier, source: RowSource, places: Places) -> dict[str, list[Json]]:
-    """Return the cells of some rows by column, as JSON; `places` are ascending."""
-    names, out = fitted.model.schema.names, dict[str, list[Json]]()
+def cells_of_rows(fitted: FittedClassifier, source: RowSource, places: Places) -> dict[str, list[object]]:
+    """Return the cells of some rows by column; `places` are ascending."""
+    names, out = fitted.model.schema.names, dict[str, list[object]]()
     for name in names:
         out[name] = []
     for begin, frame in _frames(fitted, source):
@@ -160,13 +159,13 @@ def _frames_of_file(file: File, fitted: FittedClassifier) -> Iterator[tuple[int,
         begin += table.num_rows
 
 
-def _cells(frame: Frame, name: str, places: Places) -> Sequence[Json]:
-    """Return some cells of a column as JSON."""
+def _cells(frame: Frame, name: str, places: Places) -> list[object]:
+    """Return some cells of a column."""
     values = frame.columns[name]
     if not isinstance(values, ColumnValues):  # vectors are no cells that a page could show
         return [None] * len(places)
-    taken: pa.Array = values.arrow().take(pa.array(places))
-    return [json_cell(value) for value in taken.to_pylist()]
+    found: list[object] = values.take(places).arrow().to_pylist()
+    return found
 
 
 def json_cell(value: object) -> Json:
@@ -178,3 +177,12 @@ def json_cell(value: object) -> Json:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else str(value)
+
+
+def time_of_json(cell: Json) -> object:
+    """Return a date or a time that JSON holds as a text, or as seconds since 1970."""
+    if isinstance(cell, (int, float)):
+        return datetime.datetime.fromtimestamp(cell, datetime.UTC).replace(tzinfo=None)
+    if not isinstance(cell, str):
+        return cell
+    return (datetime.date if len(cell) == len("2026-02-28") else datetime.datetime).fromisoformat(cell)

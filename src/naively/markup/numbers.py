@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from math import isfinite, isnan
 
@@ -66,6 +67,15 @@ def number_text(value: float, digits: int = 4) -> str:
     if "e+" in text and abs(value) < 1e9:
         text = f"{float(text):.0f}"
     return with_true_minus(text)
+
+
+def date_text(seconds: float) -> str:
+    """Return the day of a time that is given as seconds since 1970.
+
+    >>> date_text(0.0)
+    '1970-01-01'
+    """
+    return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=seconds // 86400))
 
 
 def count_text(n: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from .palette import COLORS, DARK, LIGHT, css_variables
+from .svg import FIXED_HEIGHTS
 from .tags import Child, Html, joined, tag
 
 # How notebooks and pages say that they are light or dark, whatever the reader's system prefers.
@@ -122,10 +123,11 @@ def picture_css(scope: str) -> str:
     """Return the rules of shapes in pictures, under a selector: fills and strokes of classes, axes, tints of words."""
     colors = [f"S .nv-c{k}{{fill:var(--nv-c{k})}}" for k in range(COLORS)]
     lines = [f"S .nv-s{k}{{fill:none;stroke:var(--nv-c{k});stroke-width:1.5;{_FIXED}}}" for k in range(COLORS)]
+    heights = [f"S .nv-h{height:g}{{height:{height:g}px}}" for height in FIXED_HEIGHTS]
     washes = [f"S .nv-wash{k}{{fill:var(--nv-c{k});fill-opacity:.13}}" for k in range(COLORS)]
     tints = [f"S .nv-{side}{at}{{background:var(--nv-{side}{at})}}" for side in "fa" for at in (1, 2, 3)]
     tints += ["S [class*=nv-f] small,S [class*=nv-a] small{color:inherit}"]
-    return _scoped("\n".join([PICTURE_CSS.strip(), *colors, *lines, *washes, *tints]), scope)
+    return _scoped("\n".join([PICTURE_CSS.strip(), *colors, *lines, *washes, *heights, *tints]), scope)
 
 
 @cache

@@ -16,6 +16,8 @@ from .tags import Html, tag
 
 # Units of the small pictures in cells, which the style sheet stretches to the width of their cell.
 CELL_WIDTH, CELL_HEIGHT = 200.0, 14.0
+# Heights of pictures in cells that the style sheet knows: bars of information, of contributions, distributions.
+FIXED_HEIGHTS = (6.0, CELL_HEIGHT, 36.0)
 # The least visible width of a bar that is not zero.
 THINNEST = 1.0
 
@@ -30,7 +32,9 @@ def cell_picture(*body: Html, height: float = CELL_HEIGHT, title: str = "") -> H
     """Return a picture that is as wide as its cell: shapes are stretched, so it may hold no text."""
     spoken: dict[str, str] = {"role": "img", "aria_label": title} if title else {"aria_hidden": "true"}
     box = f"0 0 {CELL_WIDTH:g} {height:g}"
-    return tag("svg", *body, css="nv-bar", viewBox=box, preserveAspectRatio="none", height=height, **spoken)
+    # Notebooks set the height of every picture to auto, which a class outweighs and an attribute does not.
+    css = f"nv-bar nv-h{height:g}" if height in FIXED_HEIGHTS else "nv-bar"
+    return tag("svg", *body, css=css, viewBox=box, preserveAspectRatio="none", height=height, **spoken)
 
 
 def fill_class(k: int) -> str:

@@ -14,12 +14,13 @@ from ..explain.report import fine_bins_of, strongest_first
 from ..families import Bins, Ordinal
 from ..families.family import shown_label
 from ..judge.metrics import as_row_count
+from ..markup.numbers import date_text, number_text
 from ..model.protocols import FittedModel
 from ..stats import Axis, Counts, Table, WordTable
 from ..stats.mutual_information import Information
 
 # A histogram has about so many bins, and a column of labels so many values of their own.
-HISTOGRAM_BINS, SHOWN_VALUES = 28, 8
+HISTOGRAM_BINS, SHOWN_VALUES = 24, 8
 # A sentence is no longer than this.
 MOST_LETTERS = 400
 # Values without a bar of their own whose counts are known to the tab Row.
@@ -57,6 +58,8 @@ def column_facts(model: FittedModel, counts: Counts, told: Mapping[str, Informat
             shown: JsonObject | None = _bins_of_grid(layouts[name], fine[name], model.number_summaries[name])
         else:
             shown = _distribution(model, counts, part.column)
+        if part.column.type == "time" and shown is not None and name in model.number_summaries:
+            shown, sentence = shown | {"time": True}, _times(counts.classes, *model.number_summaries[name])
         facts.append(
             {
                 "name": name,
@@ -68,6 +71,16 @@ def column_facts(model: FittedModel, counts: Counts, told: Mapping[str, Informat
             }
         )
     return facts
+
+
+def _times(classes: Axis, n: Floats, mean: Floats, ssd: Floats) -> str:
+    """Return where the times of each class lie, in words."""
+    each = [
+        f"{date_text(mean[k])} ± {number_text(float(np.sqrt(ssd[k] / n[k])) / 86400, 2)} days for {label}"
+        for k, label in enumerate(classes.labels)
+        if n[k] > 0
+    ]
+    return f"{', '.join(each)}."[:MOST_LETTERS]
 
 
 def _figure(value: float) -> float | None:

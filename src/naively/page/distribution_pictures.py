@@ -7,12 +7,13 @@ from itertools import pairwise
 from math import exp, log10, pi, sqrt
 
 from .._types import JsonObject
-from ..markup.numbers import count_text, number_text
+from ..markup.numbers import count_text, date_text, number_text
 from ..markup.palette import COLORS
-from ..markup.svg import fill_class, picture
+from ..markup.svg import fill_class
 from ..markup.tags import Html, joined, tag
 
 # Of a picture: its width, the height of the plane of a histogram, and the room for names of values.
+DAY = 86400.0  # seconds
 WIDTH, PLANE, NAMES = 340.0, 84.0, 112.0
 # Points of a curve.
 CURVE_POINTS = 60
@@ -54,11 +55,27 @@ def histogram_picture(bins: JsonObject, title: str) -> Html:
     top = max((value for line in dense for value in line), default=0.0) or 1.0
     parts = []
     for k, line in enumerate(dense):
-        steps = "".join(f"V{_n(PLANE - (PLANE - 4) * y / top)}H{_n(x)}" for y, x in zip(line, at[1:], strict=True))
-        path = f"M0 {_n(PLANE)}{steps}V{_n(PLANE)}"
-        parts.append(tag("path", css=area_class(k), d=path))
+        heights = [round(PLANE - (PLANE - 4) * y / top) for y in line]
+        parts.append(tag("path", css=area_class(k), d=stepped_path(heights, [round(x) for x in at[1:]])))
     ticks = bin_ticks(bins, at) if bins["even"] else scale_ticks(edges[0], edges[-1])
-    return picture(WIDTH, PLANE + 16, *parts, _axis(ticks), title=title)
+    if bins.get("time"):
+        ticks = day_ticks(edges[0], edges[-1])
+    return _picture(PLANE + 16, *parts, _axis(ticks, bins.get("time", False)), title=title)
+
+
+def stepped_path(heights: Sequence[int], ends: Sequence[int]) -> str:
+    """Return the path of steps from the floor back to it; steps of equal height are one.
+
+    >>> stepped_path([40, 40, 84, 7], [10, 20, 30, 40])
+    'M0 84v-44h20v44h10v-77h10v77'
+    """
+    parts, x, y = [f"M0 {PLANE:g}"], 0, int(PLANE)
+    for at, (height, end) in enumerate(zip(heights, ends, strict=True)):
+        if at + 1 < len(heights) and heights[at + 1] == height:
+            continue
+        parts.append(f"v{height - y}h{end - x}")
+        x, y = end, height
+    return "".join([*parts, f"v{int(PLANE) - y}"])
 
 
 def density_picture(normal: JsonObject, title: str) -> Html:
@@ -66,7 +83,7 @@ def density_picture(normal: JsonObject, title: str) -> Html:
     known = [(n, mean, sd) for n, mean, sd in zip(normal["n"], normal["mean"], normal["sd"], strict=True)]
     spread = [(mean - 3.2 * sd, mean + 3.2 * sd) for n, mean, sd in known if n > 0 and sd > 0]
     if not spread:
-        return picture(WIDTH, 1, title=title)
+        return _picture(1, title=title)
     low, high = min(one[0] for one in spread), max(one[1] for one in spread)
     points = [low + (high - low) * at / (CURVE_POINTS - 1) for at in range(CURVE_POINTS)]
     lines = [[_density(x, *one) for x in points] for one in known]
@@ -76,7 +93,9 @@ def density_picture(normal: JsonObject, title: str) -> Html:
         ends = "L".join(f"{_n(WIDTH * at / (CURVE_POINTS - 1))} {_n(PLANE - (PLANE - 4) * y / top)}" for at, y in
                         enumerate(line))  # fmt: skip
         parts.append(tag("path", css=area_class(k), d=f"M{ends}"))
-    return picture(WIDTH, PLANE + 16, *parts, _axis(scale_ticks(low, high)), title=title)
+    times = normal.get("time", False)
+    ticks = day_ticks(low, high) if times else scale_ticks(low, high)
+    return _picture(PLANE + 16, *parts, _axis(ticks, times), title=title)
 
 
 def _density(x: float, n: float, mean: float, sd: float) -> float:
@@ -100,6 +119,12 @@ def scale_ticks(low: float, high: float) -> list[tuple[float, float]]:
     return [(WIDTH * (value - low) / (high - low), value) for value in values]
 
 
+def day_ticks(low: float, high: float) -> list[tuple[float, float]]:
+    """Return the same of times, which are seconds since 1970: some days, few enough that their dates fit."""
+    days = scale_ticks(low / DAY, high / DAY)
+    return [(x, DAY * value) for x, value in days[:: 2 if len(days) > 3 else 1]]
+
+
 def bin_ticks(bins: JsonObject, at: Sequence[float]) -> list[tuple[float, float]]:
     """Return some cuts of bins that are drawn with equal widths."""
     cuts = bins["cuts"]
@@ -107,11 +132,11 @@ def bin_ticks(bins: JsonObject, at: Sequence[float]) -> list[tuple[float, float]
     return [(at[place + 1], cuts[place]) for place in range(0, len(cuts), each)]
 
 
-def _axis(ticks: Sequence[tuple[float, float]]) -> Html:
-    marks = []
+def _axis(ticks: Sequence[tuple[float, float]], times: bool = False) -> Html:
+    marks, text = [], date_text if times else number_text
     for x, value in ticks:
         anchor = "start" if x < 12 else "end" if x > WIDTH - 12 else None
-        marks.append(tag("text", number_text(value), x=round(x), y=PLANE + 13, text_anchor=anchor))
+        marks.append(tag("text", text(value), x=round(x), y=PLANE + 13, text_anchor=anchor))
     line = tag("path", css="nv-zero", d=f"M0 {_n(PLANE)}h{_n(WIDTH)}")
     return joined(line, tag("g", marks, css="nv-t", text_anchor="middle"))
 
@@ -141,7 +166,7 @@ def value_bars(distribution: JsonObject, classes: Sequence[str], title: str, oth
                 numbers.append(tag("text", count_text(n), x=round(NAMES + width + 4), y=y + k * thick + 8))
     parts = [tag("path", css=fill_class(k), d=d) for k, d in enumerate(bars)]
     texts = tag("g", names, css="nv-t", text_anchor="end"), tag("g", numbers, css="nv-t q-n")
-    return picture(WIDTH, max(len(values) * height - gap, 1.0), *parts, *texts, title=title)
+    return _picture(max(len(values) * height - gap, 1.0), *parts, *texts, title=title)
 
 
 def shown_values(distribution: JsonObject, others: str) -> tuple[list[str], list[list[float]], list[float]]:
@@ -155,6 +180,11 @@ def shown_values(distribution: JsonObject, others: str) -> tuple[list[str], list
         for line, n in zip(counts, distribution["other_counts"], strict=True):
             line.append(n)
     return values, counts, [sum(line) for line in counts]
+
+
+def _picture(height: float, *body: Html, title: str) -> Html:
+    """Return shapes as a picture that is as wide as its card."""
+    return tag("svg", *body, css="nv-chart", viewBox=f"0 0 {WIDTH:g} {height:g}", role="img", aria_label=title)
 
 
 def area_class(k: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._types import JsonObject
 from ..markup.numbers import count_text, probability_text
-from ..markup.svg import share_bar, swatch
+from ..markup.svg import fill_class, swatch
 from ..markup.tags import Html, joined, table, tag
 from .distribution_pictures import distribution_picture
 from .page_data import PageData
@@ -21,7 +21,6 @@ def model_section(data: PageData, strings: PageStrings) -> Html:
         class_table(data, strings),
         tag("h3", strings.say("model.columns")),
         tag("p", strings.say("model.columns.note"), css="muted"),
-        class_legend(data),
         tag(
             "div", [column_card(data, at, strings) for at in range(min(len(data.columns), DRAWN_COLUMNS))], css="cards"
         ),
@@ -39,18 +38,12 @@ def class_table(data: PageData, strings: PageStrings) -> Html:
             tag("th", swatch(k), str(data.classes[k]), scope="row"),
             tag("td", count_text(data.class_rows[k]), css="nv-n"),
             tag("td", probability_text(data.class_rows[k] / total), css="nv-n"),
-            tag("td", share_bar(data.class_rows[k] / total, k)),
+            tag("td", _bar(data.class_rows[k] / total, fill_class(k))),
         )
         for k in order
     ]
     head = [strings.say(f"model.{key}") for key in ("class", "rows", "share")]
     return table([*head, tag("span", strings.say("model.share"), css="hidden")], rows, css="m-classes")
-
-
-def class_legend(data: PageData) -> Html:
-    """Return the colors of the classes."""
-    names = [tag("li", swatch(k), str(label)) for k, label in enumerate(data.classes)]
-    return tag("ul", names, css="m-legend")
 
 
 def column_card(data: PageData, at: int, strings: PageStrings) -> Html:
@@ -60,13 +53,11 @@ def column_card(data: PageData, at: int, strings: PageStrings) -> Html:
     shown = facts["distribution"]
     picture = Html("")
     if shown is not None:
-        title = strings.say(f"model.picture.{shown['kind']}", name=facts["name"])
+        title = strings.say(f"model.picture.{shown['kind']}")
         others = strings.say("model.others", n=count_text(shown.get("others", 0)))
         picture = distribution_picture(shown, [str(label) for label in data.classes], title, others)
     note = tag("p", strings.say("model.even"), css="muted") if shown is not None and shown.get("even") else Html("")
-    return tag(
-        "article", head, _bits(data, facts, strings), tag("p", facts["sentence"], dir="auto"), picture, note, css="card"
-    )
+    return tag("article", head, _bits(data, facts, strings), tag("p", facts["sentence"]), picture, note, css="card")
 
 
 def bits_text(facts: JsonObject, strings: PageStrings) -> str:
@@ -78,11 +69,12 @@ def bits_text(facts: JsonObject, strings: PageStrings) -> str:
 
 def _bits(data: PageData, facts: JsonObject, strings: PageStrings) -> Html:
     most = max((one["bits"] or 0.0 for one in data.columns), default=0.0) or 1.0
-    wide = round(100 * (facts["bits"] or 0.0) / most)
-    bar = tag(
-        "svg", tag("path", d=f"M0 0h{wide}v1H0z"), viewBox="0 0 100 1", preserveAspectRatio="none", aria_hidden="true"
-    )
-    return tag("div", bar, bits_text(facts, strings), css="m-bits")
+    return tag("div", _bar((facts["bits"] or 0.0) / most), bits_text(facts, strings), css="m-bits")
+
+
+def _bar(share: float, css: str = "") -> Html:
+    line = tag("path", css=css, d=f"M0 0h{round(100 * share, 1):g}v1H0z")
+    return tag("svg", line, css="m-bar", viewBox="0 0 100 1", preserveAspectRatio="none", aria_hidden="true")
 
 
 def _other_columns(data: PageData, strings: PageStrings) -> Html:

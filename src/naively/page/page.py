@@ -162,7 +162,8 @@ def _header(data: PageData, strings: PageStrings, names: Sequence[str]) -> Html:
     """Return the title, the tabs, and the place of the row's answer."""
     size, rows = len(data.flat["columns"]), count_text(sum(data.class_rows))
     columns = strings.say("page.column" if size == 1 else "page.columns", n=count_text(size))
-    about = strings.say("page.about", target=data.flat["target"], rows=rows, columns=columns, classes=len(data.classes))
+    target = data.flat["target"] or strings.say("page.the_class")
+    about = strings.say("page.about", target=target, rows=rows, columns=columns, classes=len(data.classes))
     links = [tag("a", strings.say(f"page.tab.{name}"), href=f"#{name}", id=f"tab-{name}") for name in names]
     title = tag("div", tag("h1", data.title, dir="auto"), tag("p", about, css="muted", dir="auto"), css="title")
     nav = tag("nav", tag("div", links, css="tabs"), aria_label=strings.say("page.parts"))
@@ -195,7 +196,8 @@ def rows_note(data: PageData, strings: PageStrings) -> str:
     if rows is None or not len(rows):
         return strings.say("page.holds.no_rows")
     key = "page.holds.all_rows" if len(rows) == rows.total else "page.holds.some_rows"
-    note = strings.say(key, n=count_text(len(rows)), total=count_text(rows.total), source=rows.source)
+    source = rows.source or strings.say("page.the_table")
+    note = strings.say(key, n=count_text(len(rows)), total=count_text(rows.total), source=source)
     if rows.fitted_on is None:
         return note
     return f"{note} {strings.say('page.holds.fitted' if rows.fitted_on else 'page.holds.not_fitted')}"

@@ -107,9 +107,7 @@ def calibration_groups(counts: QualityCounts, k: int) -> list[tuple[int, int]]:
         if every[begin:end].sum() >= FEWEST_ROWS:
             groups.append((begin, end))
             begin = end
-    if every[begin:].sum() and groups:
-        groups[-1] = groups[-1][0], BINS
-    return groups or [(0, BINS)]
+    return [*groups[:-1], (groups[-1][0], BINS)] if groups else [(0, BINS)]
 
 
 def bin_middles() -> Floats:

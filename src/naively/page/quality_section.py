@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from .._types import JsonObject
 from ..judge.quality_counts import BINS
-from ..markup.charts import ChartAxis, ChartPoint, line_chart
 from ..markup.numbers import count_text, number_text, probability_text
 from ..markup.tags import Html, joined, table, tag
+from .calibration_picture import CalibrationPoint, calibration_picture
 from .page_data import PageData
 from .page_strings import PageStrings
 from .quality import bin_middles
@@ -75,7 +75,8 @@ def decision_table(data: PageData, own: list[float], other: list[float], label: 
     ]
     right = 100 * (counts["hit"] + counts["left_alone"]) / (sum(counts.values()) or 1.0)
     head = [strings.say("quality.true_decision"), strings.say("quality.flagged"), strings.say("quality.not_flagged")]
-    note = tag("p", strings.say("quality.click" if data.rows else "quality.no_rows"), css="muted q-click")
+    listed = data.rows is not None and data.rows.posterior is not None
+    note = tag("p", strings.say("quality.click" if listed else "quality.no_rows"), css="muted q-click")
     caption = tag("figcaption", strings.say("quality.cells.title", right=number_text(right, 3)))
     return tag("figure", caption, table(head, rows, css="confusion"), note, css="q-cells")
 
@@ -135,13 +136,13 @@ def _calibration(
         if not rows:
             continue
         mean = sum((own[b] + other[b]) * middles[b] for b in range(begin, end)) / rows
-        points.append(ChartPoint(mean, hits / rows, low, high, 0.3))
+        points.append(CalibrationPoint(mean, hits / rows, low, high))
         largest = max(largest, (0.1 < mean < 0.95, rows, mean, hits / rows))
     given, found = (probability_text(p, 0) for p in largest[2:])
     said = {"n": count_text(largest[1]), "given": given, "found": found}
     title = strings.say("quality.calibration.title", **said, label=label)
-    across = ChartAxis(strings.say("quality.axis.given", label=label))
-    chart = line_chart([points], across, ChartAxis(strings.say("quality.axis.found", label=label)), title, True)
+    given, found = (strings.say(f"quality.axis.{name}", label=label) for name in ("given", "found"))
+    chart = calibration_picture(points, given, found, title)
     note = tag("p", strings.say("quality.calibration.note"), css="muted")
     return tag("figure", tag("figcaption", title, dir="auto"), chart, note, data_picture="calibration")
 

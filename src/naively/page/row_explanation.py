@@ -8,6 +8,7 @@ import numpy as np
 
 from .._types import Json, JsonObject
 from ..explain.evidence import Evidence
+from ..families.family import shown_label
 from .page_data import RowExplanation
 
 
@@ -39,20 +40,26 @@ def row_explanation(cells: JsonObject, evidence: Evidence, row: int = 0) -> RowE
     )
 
 
-def typical_row(columns: Sequence[JsonObject]) -> JsonObject:
+def typical_row(columns: Sequence[JsonObject], flat: JsonObject) -> JsonObject:
     """Return the middle of each column: the median number, the commonest label, no text.
 
     Parameters
     ----------
     columns : sequence of dict
         What is known about each column, with its distribution.
+    flat : dict
+        The flat model, whose labels have their types.
 
     Returns
     -------
     cells : dict
         The cells by column; None where nothing is known.
     """
-    return {column["name"]: _typical_cell(column.get("distribution")) for column in columns}
+    labels = {
+        column["name"]: {shown_label(value): value for value in column.get("values", ())} for column in flat["columns"]
+    }
+    cells = {column["name"]: _typical_cell(column.get("distribution")) for column in columns}
+    return {name: labels[name].get(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}
 
 
 def _typical_cell(distribution: JsonObject | None) -> Json:

@@ -130,7 +130,7 @@ def _of_class(statistic: ColumnStatistic, k: int) -> str:
         spread = number_text(float(np.sqrt(statistic.variance[k, 0])), 2)
         return f"{number_text(float(statistic.mean[k, 0]))} ± {spread} ({count_text(float(statistic.n[k, 0]))})"
     if isinstance(statistic, WordTable):
-        return f"{count_text(float(statistic.times[k].sum()))} words"
+        return _words_of_class(statistic, k)
     n = statistic.n[k]
     best = commonest(n, NAMED_VALUES) if len(n) > NAMED_VALUES else np.argsort(-n, kind="stable")
     said = ", ".join(
@@ -138,6 +138,17 @@ def _of_class(statistic: ColumnStatistic, k: int) -> str:
     )
     rest = int((n > 0).sum()) - int((n[best] > 0).sum())
     return f"{said or 'none'}{f', … {rest} more' if rest > 0 else ''}"
+
+
+def _words_of_class(statistic: WordTable, k: int) -> str:
+    """Return how many words the texts of a class have, and the commonest; from cells, for a table may not fit."""
+    cells = statistic.cells
+    at = np.flatnonzero(cells.classes == k)
+    best = at[np.argsort(-cells.times[at], kind="stable")[:NAMED_VALUES]]
+    numbers = np.asarray(cells.words[best], dtype=np.int32)
+    names = map(str, numbers.tolist()) if statistic.numbered else statistic.lexicon.names(numbers)
+    said = ", ".join(f"{_cut(name)} {count_text(float(n))}" for name, n in zip(names, cells.times[best], strict=True))
+    return f"{counted(float(cells.times[at].sum()), 'word')}{f', as {said}' if said else ''}"
 
 
 def _shown(value: Label) -> str:

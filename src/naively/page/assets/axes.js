@@ -57,7 +57,7 @@
     };
     plot.addEventListener("pointermove", (event) => {
       const at = nearest(event);
-      const value = range ? numbers.number(places[at]) : places[at];
+      const value = range ? numbers.cell(column, places[at]) : places[at];
       tip.textContent = say("row.axis.tip", { value, total: show(totals[at]) });
       tip.classList.toggle("left", x(places[at]) > WIDE / 2);
     });
@@ -90,7 +90,7 @@
         const named = labels && totals[most] > totals[least];
         ends.replaceChildren(
           ...(range
-            ? [make("span", numbers.number(range.low)), make("span", numbers.number(range.high))]
+            ? [range.low, range.high].map((end) => make("span", numbers.cell(column, end)))
             : named
               ? [make("span", `▲ ${labels[most]}`), make("span", `▼ ${labels[least]}`)]
               : []),

@@ -24,11 +24,10 @@
   };
 
   const numberEditor = (id, column, range, change) => {
-    const field = make("input", { id, type: "number", step: "any", inputmode: "decimal" });
-    field.addEventListener("input", () => {
-      const value = field.valueAsNumber;
-      change(Number.isFinite(value) ? value : null);
-    });
+    const isTime = column.type === "time";
+    const field = make("input", isTime ? { id, type: "text", placeholder: "2026-02-28" } : { id, type: "number", step: "any", inputmode: "decimal" });
+    const typed = () => (isTime ? (field.value ? Naively.numberOf(column, field.value) : NaN) : field.valueAsNumber);
+    field.addEventListener("input", () => change(Number.isFinite(typed()) ? typed() : null));
     const slider = range &&
       make("input", { type: "range", min: range.low, max: range.high, step: range.step, "aria-label": column.name });
     slider?.addEventListener("input", () => change(range.round(slider.valueAsNumber)));
@@ -36,11 +35,11 @@
       field,
       slider,
       set(value) {
-        if (document.activeElement !== field || value !== field.valueAsNumber) {
-          if (!(value === null && document.activeElement === field)) field.value = value ?? "";
+        if (document.activeElement !== field || value !== typed()) {
+          if (!(value === null && document.activeElement === field)) field.value = value === null ? "" : isTime ? numbers.time(value) : value;
         }
         if (slider && value !== null) slider.value = value;
-        slider?.setAttribute("aria-valuetext", value === null ? say("row.missing") : numbers.number(value));
+        slider?.setAttribute("aria-valuetext", value === null ? say("row.missing") : numbers.cell(column, value));
       },
     };
   };

@@ -63,7 +63,18 @@ globalThis.Naively = globalThis.Naively || {};
     const written = String(Math.abs(power)).padStart(2, "0");
     return `${sign}${shorter(mantissa)}e${power < 0 ? "-" : "+"}${written}`;
   };
+  // Dates and times are seconds since 1970; a day is written without a time where it begins.
+  const timeText = (seconds) => {
+    const date = new Date(1000 * seconds);
+    return Number.isNaN(date.valueOf()) ? "" : date.toISOString().replace(/T00:00:00\.000Z$|\.000Z$|Z$/, "");
+  };
   const numbers = {
+    time: timeText,
+    // A number of a column, as its cells are written.
+    cell: (column, value) => {
+      if (column.type !== "time") return numbers.number(value);
+      return column.high - column.low > 30 * 86400 ? timeText(value).slice(0, 10) : timeText(value);
+    },
     probability(p, digits = 1) {
       if (Number.isNaN(p)) return "–";
       if (p === 0 || p === 1) return p ? "100 %" : "0 %";

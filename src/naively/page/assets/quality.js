@@ -7,7 +7,8 @@
   const percent = numbers.probability;
   const number = numbers.number;
   const shape = (name, attributes, ...children) => make(`svg:${name}`, attributes, ...children);
-  const unpack = (list) => list.flatMap((n) => (n < 0 ? Array(-n).fill(0) : n)); // a negative number: empty bins
+  // A negative number stands for so many empty bins.
+  const unpack = (list) => list.flatMap((n) => (n < 0 ? Array(-n).fill(0) : n));
   // How many lie in each bin or in a later one.
   const above = (counts) => {
     const out = [...counts, 0];
@@ -70,7 +71,8 @@
   const histogram = ({ view, at, label, middle, shown }) => {
     const [bars, step] = [50, 296 / 50];
     const body = [view.own, view.other].flatMap((counts, side) => {
-      const sums = [Array(bars).fill(0), Array(bars).fill(0)]; // below the threshold, above it
+      // Below the threshold, and above it.
+      const sums = [Array(bars).fill(0), Array(bars).fill(0)];
       counts.forEach((n, bin) => { sums[Number(bin >= at)][Math.min(Math.floor(middle(bin) * bars), bars - 1)] += n; });
       const top = Math.max(...sums[0].map((n, bar) => n + sums[1][bar]));
       return sums.map((line, flagged) => {
@@ -135,7 +137,8 @@
     const least = all.reduce((best, one, place) => (one.cost < all[best].cost ? place : best), at);
     const high = Math.max(Math.min(...constant) * 1.3, now.cost) || 1;
     const unit = 10 ** Math.floor(Math.log10(high));
-    const top = unit * [1, 2, 4, 6, 8, 10].find((times) => times * unit >= high); // four steps of round numbers
+    // The axis has four steps of round numbers.
+    const top = unit * [1, 2, 4, 6, 8, 10].find((times) => times * unit >= high);
     const chart = plane(say("quality.axis.threshold"), say("quality.axis.cost"), top);
     for (const cost of constant) if (cost <= top) chart.line([[0, cost], [1, cost]], "nv-dashed");
     chart.line(all.flatMap((one, place) => (one.cost <= top ? [[shown(place), one.cost]] : [])));
@@ -147,33 +150,30 @@
 
   // -- the tab: the static part is brought to life where it stands ----------------------------------------------------
   const pictures = { histogram, calibration, roc, precision, costs };
-  // The rows of the page with known classes, with the probabilities that were measured, or those of the model.
-  const answered = ({ columns, cells, truth, numbers: at, posterior }, model) => truth.flatMap((own, place) => {
-    if (own < 0) return [];
-    const row = Object.fromEntries(columns.map((name, column) => [name, cells[column][place]]));
-    const p = posterior?.[place] ?? [...model.score(row).probabilities];
-    return { place, own, p, answer: p.indexOf(Math.max(...p)), name: String(at?.[place] ?? place + 1) };
-  });
+  // The rows of the page with known classes, with the probabilities that were measured.
+  const answered = ({ truth, numbers: at, posterior }) => truth.flatMap((own, place) =>
+    (own < 0 ? [] : { place, own, p: posterior[place], answer: posterior[place].indexOf(Math.max(...posterior[place])), name: String(at[place]) }));
   const input = (name, key, attributes) =>
-    make("input", { type: "number", name, min: 0, step: "any", "aria-label": say(`quality.${key}`), autocomplete: "off", ...attributes });
+    make("input", { type: "number", name, min: 0, step: "any", "aria-label": say(key), autocomplete: "off", ...attributes });
   const controlsOf = (classes, cuts) => {
     const groups = {
-      class: [make("select", { name: "k", "aria-label": say("quality.class"), autocomplete: "off" }, classes)],
-      threshold: [input("at", "threshold.slider", { type: "range", max: cuts.length - 1, step: 1 }), input("t", "threshold", { max: 1, step: 0.001 })],
-      costs: [input("miss", "miss"), " : ", input("alarm", "alarm")],
-      base: [input("bases", "base.slider", { type: "range", min: 0.1, max: 99.9, step: 0.1 }), input("base", "base", { max: 100 })],
+      "quality.class": [make("select", { name: "k", "aria-label": say("quality.class"), autocomplete: "off" }, classes)],
+      "quality.threshold": [input("at", "quality.threshold.slider", { type: "range", max: cuts.length - 1, step: 1 }), input("t", "quality.threshold", { max: 1, step: 0.001 })],
+      "quality.costs": [input("miss", "quality.miss"), " : ", input("alarm", "quality.alarm")],
+      "quality.base": [input("bases", "quality.base.slider", { type: "range", min: 0.1, max: 99.9, step: 0.1 }), input("base", "quality.base", { max: 100 })],
     };
-    const fieldsets = Object.entries(groups).map(([key, parts]) => make("fieldset", {}, make("legend", {}, say(`quality.${key}`)), parts));
+    const fieldsets = Object.entries(groups).map(([key, parts]) => make("fieldset", {}, make("legend", {}, say(key)), parts));
     return make("div", { class: "q-controls" }, fieldsets, make("button", { type: "button", name: "reset" }, say("quality.reset")));
   };
 
-  const start = (root, data, model) => {
-    const { quality, rows: held } = data;
-    if (!quality || quality.first === null) return; // there is nothing to measure
+  const start = (root, data) => {
+    const { quality } = data;
+    if (!quality || quality.first === null) return;
     const labels = data.flat.classes.map(String);
     const whole = Array.from({ length: 999 }, (_, at) => (at + 1) / 1000);
     const cuts = [0, ...quality.tail, ...whole, ...quality.tail.map((cut) => 1 - cut).reverse(), 1];
-    const usual = { k: quality.first, t: 0.5, miss: 1, alarm: 1, base: null }; // no base rate: that of the rows
+    // Without a base rate it is that of the rows.
+    const usual = { k: quality.first, t: 0.5, miss: 1, alarm: 1, base: null };
     const set = { ...usual, ...state.get("quality") };
     const controls = controlsOf(quality.classes.map((k) => make("option", { value: k }, labels[k])), cuts);
     const find = (name) => controls.querySelector(`[name=${name}]`);
@@ -184,7 +184,8 @@
     const still = root.querySelector("[data-picture]");
     const figures = Object.keys(pictures).map((name) => [name, name === "calibration" ? still : make("figure", { "data-picture": name })]);
     still.replaceWith(...figures.map(([, figure]) => figure));
-    let [view, ratio, at, rows] = [];
+    const rows = data.rows?.posterior ? answered(data.rows) : [];
+    let [view, ratio, at] = [];
 
     const toCost = (name) => (value) => {
       set[name] = Math.max(value, 0);
@@ -206,14 +207,13 @@
 
     // A cell lists its rows: the most surprising first.
     const listRows = (belongs) => {
-      rows ??= answered(held, model);
       const inside = rows.filter(belongs).sort((a, b) => a.p[a.own] - b.p[b.own]);
       const lines = inside.slice(0, MOST_ROWS).map(({ place, own, p, answer, name }) => {
         const open = make("button", { type: "button", "aria-label": say("quality.open", { n: name }), click: () => Naively.openRow(place) }, name);
         return make("tr", {}, [open, labels[own], labels[answer], percent(p[own])].map((one) => make("td", {}, one)));
       });
-      const heads = ["row", "truth", "answer", "p_truth"].map((key) => make("th", { scope: "col" }, say(`quality.${key}`)));
-      list.replaceChildren(make("p", { class: "muted" }, say("quality.listed", { n: inside.length, rows: rows.length }), held.posterior ? "" : ` ${say("quality.counted")}`),
+      const heads = ["quality.row", "quality.truth", "quality.answer", "quality.p_truth"].map((key) => make("th", { scope: "col" }, say(key)));
+      list.replaceChildren(make("p", { class: "muted" }, say("quality.listed", { n: inside.length, rows: rows.length })),
         make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, lines)));
       if (inside.length > MOST_ROWS) list.append(say("quality.more_rows", { n: inside.length - MOST_ROWS }));
       list.focus();
@@ -225,7 +225,7 @@
       false_alarm: (row) => row.own !== set.k && flagged(row),
       left_alone: (row) => row.own !== set.k && !flagged(row),
     };
-    for (const cell of held ? root.querySelectorAll("[data-cell]") : []) {
+    for (const cell of rows.length ? root.querySelectorAll("[data-cell]") : []) {
       const [own, answer] = cell.dataset.cell.split(",").map(Number);
       const belongs = belonging[cell.dataset.cell] ?? ((row) => row.own === own && row.answer === answer);
       const button = make("button", { type: "button", class: "q-cell", click: () => listRows(belongs) });
@@ -254,7 +254,7 @@
       for (const key in belonging) {
         const cell = root.querySelector(`[data-cell=${key}]`);
         cell.dataset.value = now[key];
-        (held ? cell.firstChild : cell).firstChild.data = numbers.count(Math.round(10 * now[key]) / 10);
+        (rows.length ? cell.firstChild : cell).firstChild.data = numbers.count(Math.round(10 * now[key]) / 10);
       }
       root.querySelector(".q-is").textContent = say("quality.is", said);
       root.querySelector(".q-cells figcaption").textContent = say("quality.cells.title", { right: number(100 * now.accuracy, 3) });
@@ -264,7 +264,7 @@
         figure.replaceChildren(make("figcaption", { dir: "auto" }, title),
           shape("svg", { class: "nv-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title }, body), make("p", { class: "muted" }, note));
       }
-      if (from !== undefined) list.replaceChildren(); // the rows of a cell are others now
+      if (from !== undefined) list.replaceChildren();
       state.set("quality", Object.keys(usual).some((key) => set[key] !== usual[key]) ? set : null);
     };
     draw();

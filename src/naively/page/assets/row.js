@@ -6,6 +6,8 @@
   const SHOWN_CLASSES = 6;
   const SHOWN_COLUMNS = 60;
   const COUNTED_CLASSES = 4;
+  // How the labels of a column call a missing value, where it is counted as one of them.
+  const MISSING = "(missing)";
 
   let data, model, names;
   let at = 0; // which of the report's rows
@@ -40,7 +42,8 @@
       const width = now ? Math.max(Math.min(Math.abs(now) / length, 1) * 100, 0.8) : 0;
       bar.setAttribute("x", now < 0 ? 100 - width : 100);
       bar.setAttribute("width", width);
-      bar.setAttribute("class", `${now < 0 ? "nv-against" : "nv-for"}${Math.abs(now) === Infinity ? " endless" : ""}`);
+      // In the color of the class that it is for.
+      bar.setAttribute("class", `nv-c${(now < 0 ? against : of) % 8}${Math.abs(now) === Infinity ? " endless" : ""}`);
       text.textContent = signed(now);
       text.dataset.value = now;
     };
@@ -62,23 +65,22 @@
   } : found);
   const outOf = (counts, place) => perClass((k) => say("row.counts.of", {
     n: numbers.count(counts[k][place]), total: numbers.count(data.class_rows[k]), label: names[k] }));
-  const behind = (distribution, cell, status) => {
-    if (status) return [say(`row.nothing.${status}`)];
+  const behind = (column, distribution, cell, status, own) => {
     const kind = distribution?.kind;
-    if (kind === "labels") {
-      const place = distribution.values.indexOf(shownLabel(cell));
-      return place < 0 ? [] : [`${shownLabel(cell)}:\u00a0`, ...outOf(distribution.counts, place)];
-    }
+    const place = kind === "labels" ? distribution.values.indexOf(cell === null ? MISSING : shownLabel(cell)) : -1;
+    if (place >= 0 && (own || !status)) return [`${distribution.values[place]}:\u00a0`, ...outOf(distribution.counts, place)];
+    if (status) return [say(own ? `row.something.${status}` : `row.nothing.${status}`)];
+    if (kind === "labels") return [];
     if (kind === "bins" && distribution.cuts.length) {
       const { cuts, low, high, counts } = distribution;
       const bin = cuts.filter((cut) => cut < cell).length;
-      const [from, to] = [low, ...cuts, high].slice(bin, bin + 2).map((edge) => numbers.number(edge));
+      const [from, to] = [low, ...cuts, high].slice(bin, bin + 2).map((edge) => numbers.cell(column, edge));
       return [`${say("row.counts.bin", { from, to })}:\u00a0`, ...outOf(counts, bin)];
     }
     if (kind !== "normal") return [];
     const { n, mean, sd } = distribution;
     return perClass((k) => say(n[k] ? "row.counts.normal" : "row.counts.none", {
-      mean: numbers.number(mean[k]), sd: numbers.number(sd[k], 2), label: names[k] }));
+      mean: numbers.cell(column, mean[k]), sd: numbers.number(sd[k], 2), label: names[k] }));
   };
   const wordCounts = (column, word) => {
     const known = data.words?.columns.find(({ name }) => name === column);
@@ -92,8 +94,9 @@
   const columnView = (column) => {
     const { name, kind } = column;
     const distribution = countsOf(data.columns.find((one) => one.name === name)?.distribution ?? null);
+    const isTime = column.type === "time" && kind === "number";
     const change = (value) => {
-      row[name] = column.raw?.get(value) ?? value;
+      row[name] = isTime && value !== null ? numbers.time(value) : column.raw?.get(value) ?? value;
       changed();
     };
     const editor = Naively.editor(column, distribution, change);
@@ -112,15 +115,19 @@
       name, column, element, axis,
       near: false,
       own: 0,
-      shown: () => (kind === "label" && row[name] !== null ? shownLabel(row[name]) : row[name]),
+      shown: () => {
+        if (row[name] === null) return null;
+        return kind === "label" ? shownLabel(row[name]) : isTime ? Naively.numberOf(column, row[name]) : row[name];
+      },
       draw(longest, status) {
         editor.set(this.shown());
         bar.draw(this.own, longest);
         const now = JSON.stringify([row[name], of, against]);
-        if (now !== drawn) counts.replaceChildren(...behind(distribution, row[name], status));
+        const cell = isTime ? this.shown() : row[name];
+        if (now !== drawn) counts.replaceChildren(...behind(column, distribution, cell, status, this.own));
         drawn = now;
         const found = result.words.filter((word) => word.column === name);
-        words?.draw(row[name] ?? "", found.map((word) => ({ ...word, lead: lead(word.scores) })), [names[of], names[against]]);
+        words?.draw(row[name] ?? "", found.map((word) => ({ ...word, lead: lead(word.scores) })), [names[of], names[against]], names.length === 2 && of === 1);
       },
     };
   };
@@ -262,7 +269,8 @@
     base = {};
     for (const column of model.columns) {
       const given = rows ? rows.cells[rows.columns.indexOf(column.name)]?.[at] : data.first?.[column.name];
-      base[column.name] = fitting(column, given);
+      const isSeconds = column.type === "time" && column.kind === "number" && typeof given === "number";
+      base[column.name] = fitting(column, isSeconds ? numbers.time(given) : given);
     }
     row = { ...base };
     for (const column of model.columns) {
@@ -353,7 +361,7 @@
     parts.sums = make("div.sums");
     parts.sentence = make("p", { dir: "auto" });
     return make("div.cards",
-      make("div.card", make("h3", { dir: "auto" }, say("row.probabilities", { target: data.flat.target })), parts.classes, parts.moreClasses),
+      make("div.card", make("h3", { dir: "auto" }, say("row.probabilities", { target: data.flat.target ?? say("page.the_class") })), parts.classes, parts.moreClasses),
       make("div.card", make("h3", say("row.why"), " ", parts.of, ` ${say("row.rather")} `, parts.against, say("row.question")),
         parts.sums, parts.sentence, parts.follow));
   };

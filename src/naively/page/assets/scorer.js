@@ -258,4 +258,5 @@ class Model {
 }
 
 Naively.model = (flat) => new Model(flat);
+Naively.numberOf = numberOf;
 })((globalThis.Naively = globalThis.Naively || {}));

@@ -25,7 +25,10 @@
   const unknownParts = (piece) => piece.split(/([\p{L}\p{N}]+)/u).map((part) =>
     (/[\p{L}\p{N}]/u.test(part) ? make("span.unknown", { title: say("row.text.unknown") }, part) : part));
 
-  const colored = (text, words) => {
+  // Blue is the first of two classes and orange the second, as everywhere; `turned` says that the second is explained.
+  const tint = (isFor, turned) => (isFor !== turned ? "f" : "a");
+
+  const colored = (text, words, turned) => {
     const { strength, known } = byCharacter(text, words);
     const most = strength.reduce((max, one) => Math.max(max, Math.abs(one)), 0) || 1;
     const parts = [];
@@ -34,7 +37,7 @@
       if (at < text.length && known[at] === known[from] && strength[at] === strength[from]) continue;
       const piece = text.slice(from, at);
       const share = Math.abs(strength[from]) / most;
-      const level = `${strength[from] > 0 ? "f" : "a"}${Math.min(Math.floor(share * 3), 2) + 1}`;
+      const level = `${tint(strength[from] > 0, turned)}${Math.min(Math.floor(share * 3), 2) + 1}`;
       if (!known[from]) parts.push(...unknownParts(piece));
       else parts.push(share < FAINT ? piece : make(`mark.nv-${level}`, piece));
       from = at;
@@ -66,12 +69,12 @@
       all = !all;
       draw(...now);
     } });
-    const draw = (text, words, names) => {
-      now = [text, words, names];
+    const draw = (text, words, names, turned) => {
+      now = [text, words, names, turned];
       const lines = sums(words);
       const longest = Math.max(1e-9, ...lines.map(({ lead }) => Math.abs(lead)).filter(Number.isFinite));
-      legend.replaceChildren(make("mark.nv-f2", names[0]), " ", make("mark.nv-a2", names[1]), " ", make("span.unknown", say("row.text.unknown")));
-      shown.replaceChildren(...colored(text, words));
+      legend.replaceChildren(make(`mark.nv-${tint(true, turned)}2`, names[0]), " ", make(`mark.nv-${tint(false, turned)}2`, names[1]), " ", make("span.unknown", say("row.text.unknown")));
+      shown.replaceChildren(...colored(text, words, turned));
       shown.hidden = legend.hidden = !text;
       table.hidden = !lines.length;
       more.hidden = lines.length <= LISTED;

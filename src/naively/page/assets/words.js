@@ -8,8 +8,8 @@
 
   const sum = (values) => values.reduce((total, value) => total + value, 0);
   const share = (n, total) => `${numbers.count(n)} / ${numbers.count(total)}`;
-  const barCells = (lead, longest) => [make("td.number", numbers.signed(lead)), make("td.bars", strip(100,
-    make(`svg:rect.nv-${lead < 0 ? "against" : "for"}`, { width: Math.max(1, 100 * Math.min(Math.abs(lead) / longest, 1)), height: 14 })))];
+  const barCells = (lead, longest, k) => [make("td.number", numbers.signed(lead)), make("td.bars", strip(100,
+    make(`svg:rect.nv-c${k % 8}`, { width: Math.max(1, 100 * Math.min(Math.abs(lead) / longest, 1)), height: 14 })))];
   const wordHead = (word) => make("th", { scope: "row", dir: "auto" }, word);
   const table = (name, caption, keys, lines) => make("div.wide", { tabindex: 0, role: "region", "aria-label": name }, make("table", caption,
     make("thead", make("tr", keys.map((key) => make("th", { scope: "col" }, key === "bar" ? make("span.hidden", say("words.head.bar")) : say(`words.head.${key}`))))), lines));
@@ -20,7 +20,7 @@
     const line = ([at, lead]) => {
       const here = column.counts[k][at];
       const others = sum(column.counts.map((counts) => counts[at])) - here;
-      return make("tr", wordHead(column.words[at]), barCells(lead, longest),
+      return make("tr", wordHead(column.words[at]), barCells(lead, longest, k),
         make("td.number", share(here, data.class_rows[k])),
         make("td.number", share(others, sum(data.class_rows) - data.class_rows[k])));
     };
@@ -51,7 +51,7 @@
     const lines = shortest.map((word) => ({ word, at: places.get(word), ...leadOf(column, word) }));
     const longest = Math.max(...lines.map(({ lead }) => lead).filter(Number.isFinite), 1e-9);
     const body = make("tbody", lines.map(({ word, at, best, lead }) => make("tr", wordHead(word),
-      make("td", { dir: "auto" }, swatch(best), names[best]), barCells(lead, longest), make("td.muted", { dir: "auto" }, counts(at)))));
+      make("td", { dir: "auto" }, swatch(best), names[best]), barCells(lead, longest, best), make("td.muted", { dir: "auto" }, counts(at)))));
     const first = all.length > FOUND ? ` ${say("words.found.first", { shown: FOUND })}` : "";
     return [make("p", { role: "status" }, say("words.found", { n: numbers.count(all.length), text }) + first),
       ...(lines.length ? [table(say("words.search"), null, ["word", "class", "lead", "bar", "counts"], body)] : [])];

@@ -1,0 +1,217 @@
+"""The page that a server serves, in Chromium: it is alive, its policy holds, files are answered, the token is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
+pytest.importorskip("starlette", reason="naively[serve] is not installed")
+
+import naively as nv
+
+from .browser import launched, silent_page
+from .serving import PENGUINS, ROW, Server, penguin_model  # noqa: F401
+
+TOKEN = "a-token-of-enough-characters"
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with launched() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(penguin_model):  # noqa: F811
+    with Server(penguin_model) as started:
+        yield started
+
+
+def address(server, rest="/"):
+    return f"http://127.0.0.1:{server.port}{rest}"
+
+
+@pytest.fixture
+def page(browser, server):
+    """Return a page that asks nobody but the server, and breaks no policy."""
+    with silent_page(browser, allowed=(address(server),), accept_downloads=True) as opened:
+        yield opened
+
+
+def answered(page, name=PENGUINS):
+    """Choose a file, let it be answered, and return what the saved file holds."""
+    page.set_input_files("#upload-file", str(name))
+    page.get_by_role("button", name="Answer").click()
+    link = page.get_by_role("link", name="Save")
+    link.wait_for()
+    with page.expect_download() as saved:
+        link.click()
+    return saved.value
+
+
+def test_the_served_page_scores_as_the_server_does(page, server):
+    page.goto(address(server))
+    page.wait_for_selector(".alive .columns")
+    found = page.evaluate(
+        "async (row) => { const own = Naively.scorer.score(row); const answer = await fetch('/api/v1/predict', "
+        "{method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(row)}); "
+        "return [[...own.probabilities], Object.values((await answer.json()).probabilities)]; }",
+        ROW,
+    )
+    assert found[0] == pytest.approx(found[1], abs=1e-6)
+
+
+def test_a_file_is_answered_and_saved(page, server):
+    page.goto(address(server, "/#server"))
+    saved = answered(page)
+    assert saved.suggested_filename == "penguins-answers.csv"
+    assert Path(saved.path()).read_bytes() == server.upload(PENGUINS.read_bytes()).body
+    assert page.locator("#upload-note").inner_text() == "344 rows answered."
+    assert page.locator("progress").evaluate("bar => bar.value") == 1
+    page.get_by_label("with the probability of each class").uncheck()
+    saved = answered(page)
+    assert b"P(Adelie)" not in Path(saved.path()).read_bytes()
+
+
+def test_a_long_file_shows_its_progress(page, server, tmp_path):
+    names, *lines = PENGUINS.read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "many.csv"
+    path.write_text("\n".join([names, *lines * 1_000, ""]), encoding="utf-8")
+    page.goto(address(server, "/#server"))
+    page.evaluate(
+        "() => { const seen = window.seen = []; new MutationObserver(() => "
+        "seen.push(document.querySelector('#upload-note').textContent))"
+        ".observe(document.querySelector('#upload-note'), {childList: true}); }"
+    )
+    answered(page, path)
+    seen = page.evaluate("() => window.seen")
+    assert any("of about" in text for text in seen)
+    assert seen[-1] == "344,000 rows answered."
+    assert len(seen) > 5
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence(browser, server, tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    page = browser.new_page()
+    page.goto(address(server, "/#server"))
+    page.set_input_files("#upload-file", str(path))
+    page.get_by_role("button", name="Answer").click()
+    page.wait_for_function("() => document.querySelector('#upload-note').textContent.includes('no column')")
+    assert page.locator("progress").is_hidden()
+    assert page.get_by_role("link", name="Save").count() == 0
+    page.close()
+
+
+def test_the_tab_is_reached_and_used_by_keyboard(page, server):
+    page.goto(address(server))
+    page.wait_for_selector(".alive .columns")
+    page.get_by_role("tab", name="Row").focus()
+    page.keyboard.press("End")
+    assert page.get_by_role("tab", name="Files").evaluate("tab => tab === document.activeElement")
+    page.keyboard.press("Tab")
+    assert page.locator("#upload-file").evaluate("field => field === document.activeElement")
+    page.set_input_files("#upload-file", str(PENGUINS))
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Save").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_tab_is_accessible_and_fits_a_phone(browser, penguin_model, scheme, language):  # noqa: F811
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe
+    with (
+        Server(penguin_model, "--language", language) as served,
+        silent_page(browser, allowed=(address(served),), viewport=PHONE, color_scheme=scheme) as page,
+    ):
+        page.goto(address(served, "/#server"))
+        page.wait_for_selector("#upload-file")
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+        if language == "zh":
+            assert "文件" in page.get_by_role("tab", selected=True).inner_text()
+    page = browser.new_page(viewport=PHONE, color_scheme=scheme, bypass_csp=True)
+    with Server(penguin_model, "--language", language) as served:
+        page.goto(address(served, "/#server"))
+        page.wait_for_selector("#upload-file")
+        found = axe().run(page, context="#server").response["violations"]
+        assert [each["id"] for each in found] == []
+    page.close()
+
+
+def test_without_scripts_the_page_names_the_addresses(browser, server):
+    with silent_page(browser, allowed=(address(server),), java_script_enabled=False) as page:
+        page.goto(address(server))
+        assert "/api/v1/openapi.json" in page.locator("#server").inner_text()
+
+
+def test_scripts_of_others_do_not_run(browser, tmp_path):
+    path, name = tmp_path / "model.parquet", "</script><img src=x onerror=alert(1)>"
+    nv.NaiveBayes().fit({name: [name, "b"] * 30}, [name, "out"] * 30).save(path)
+    with Server(path) as server, silent_page(browser, allowed=(address(server),)) as page:
+        page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+        page.goto(address(server, "/#server"))
+        page.wait_for_selector("#upload-file")
+        assert name in page.locator("#server").inner_text()
+        assert page.locator("img").count() == 0
+
+
+def test_the_page_cannot_be_framed(browser, server, tmp_path):
+    outer = tmp_path / "outer.html"
+    outer.write_text(f'<iframe src="{address(server)}"></iframe>', encoding="utf-8")
+    page = browser.new_page()
+    with page.expect_console_message(lambda said: "frame-ancestors" in said.text):
+        page.goto(outer.as_uri())
+    page.close()
+
+
+def test_another_site_gets_no_answer(browser, server, penguin_model):  # noqa: F811
+    """A page of another server, of the same machine even, neither reads the model nor gets an answer."""
+    ask = (
+        "async (url) => { try { const found = await fetch(url + 'api/v1/predict', {method: 'POST', mode: 'no-cors', "
+        "headers: {'Content-Type': 'text/plain'}, body: '{}'}); return found.type + found.status; } "
+        "catch (error) { return 'refused'; } }"
+    )
+    with Server(penguin_model) as other:
+        context = browser.new_context(bypass_csp=True)
+        page = context.new_page()
+        page.goto(address(other))
+        assert page.evaluate(ask, address(server)) in ("opaque0", "refused")
+        read = (
+            "async (url) => { try { return (await fetch(url + 'api/v1/model')).status; } catch { return 'refused'; } }"
+        )
+        assert page.evaluate(read, address(server)) == "refused"
+        context.close()
+
+
+def test_the_token_is_given_once_by_the_form_or_the_fragment(browser, penguin_model):  # noqa: F811
+    with Server(penguin_model, environment={"NAIVELY_TOKEN": TOKEN}) as server:
+        context = browser.new_context()
+        page, asked = context.new_page(), []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address(server))
+        page.get_by_label("Token of this server").fill("a-wrong-token-of-length")
+        page.get_by_role("button", name="Enter").click()
+        page.wait_for_function("() => document.querySelector('output').textContent.includes('token')")
+        page.get_by_label("Token of this server").fill(TOKEN)
+        page.get_by_role("button", name="Enter").click()
+        page.wait_for_selector(".alive .columns")
+        page.goto(address(server, "/#server"))
+        answered(page)
+        context.close()
+
+        context = browser.new_context()
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address(server, f"/#token={TOKEN}"))
+        page.wait_for_selector(".alive .columns")
+        assert TOKEN not in page.url
+        assert TOKEN not in json.dumps(asked)
+        assert TOKEN not in page.evaluate(
+            "() => document.cookie + JSON.stringify({...localStorage, ...sessionStorage})"
+        )
+        context.close()
