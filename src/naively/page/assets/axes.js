@@ -36,7 +36,7 @@
       ? (value) => (WIDE * Math.min(Math.max(value - range.low, 0), range.high - range.low)) / (range.high - range.low)
       : (value) => (WIDE * (labels.indexOf(value) + 0.5)) / labels.length;
     const [even, line, dots, now] = [path("even"), path("line"), path("dots"), path("now")];
-    const box = { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img" };
+    const box = { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img", "aria-label": column.name || say("row.empty") };
     const svg = make("svg:svg", box, even, line, dots, now);
     const tip = make("span.tip", { "aria-hidden": "true" });
     const ends = make("div.ends.muted");
