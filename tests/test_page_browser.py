@@ -261,6 +261,21 @@ def test_more_than_six_classes_are_folded(browser, folder):
         assert_as_python(page, shown)
 
 
+def test_of_very_many_columns_those_that_a_search_finds_are_shown(browser, folder):
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({f"x{at}": rng.normal(size=120) for at in range(80)})
+    table["y"] = np.where(table["x70"] + rng.normal(size=120) > 0, "high", "low")
+    shown = Shown(folder, "many", nv.NaiveBayes(model="textbook").fit(table, target="y"), table, "y")
+    with silent_page(browser) as page:
+        opened(page, shown.url)
+        assert page.locator(".column[role=group]:visible").count() == 60
+        page.get_by_role("searchbox", name="Search columns").fill("x7")
+        assert page.locator(".column[role=group]:visible").count() == 11
+        page.get_by_role("spinbutton", name="x70").fill("1.5")
+        page.wait_for_selector(".column[aria-label=x70] .plot .line[d^=M]", state="attached")
+        assert_as_python(page, shown)
+
+
 def test_a_class_that_is_ruled_out_is_shown_as_such(browser, folder):
     table = {"sky": ["sunny", "rain", "sunny", "rain"], "wind": ["calm", "storm", "storm", "calm"]}
     nb = nv.NaiveBayes(estimate="mle", model="textbook").fit(table, ["out", "in", "out", "out"])

@@ -6,6 +6,7 @@
   const SHOWN_CLASSES = 6;
   const SHOWN_COLUMNS = 60;
   const COUNTED_CLASSES = 4;
+  const WATCHED_COLUMNS = 30;
   // How the labels of a column call a missing value, where it is counted as one of them.
   const MISSING = "(missing)";
 
@@ -113,7 +114,7 @@
     let drawn = "";
     return {
       name, column, element, axis,
-      near: false,
+      near: model.columns.length <= WATCHED_COLUMNS,
       own: 0,
       shown: () => {
         if (row[name] === null) return null;
@@ -202,8 +203,9 @@
     }
   };
 
-  // Only axes on the screen or near it are computed: a table may have hundreds of columns.
+  // Of very many columns, only the axes on the screen or near it are computed.
   const watch = () => {
+    if (views.length <= WATCHED_COLUMNS) return;
     const seen = new IntersectionObserver((entries) => {
       for (const entry of entries) views.find((view) => view.element === entry.target).near = entry.isIntersecting;
       drawAxes(lead(result.joint));
