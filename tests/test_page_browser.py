@@ -14,7 +14,7 @@ from naively.markup import numbers
 from naively.page.page import report_page
 
 from .browser import launched, silent_page
-from .page_cases import page_data, penguin_table, plain, shared_table
+from .page_cases import page_data, penguin_table, shared_table
 from .test_page import HOSTILE
 
 PHONE = {"width": 390, "height": 844}
@@ -103,10 +103,6 @@ def assert_adds_up(page, now):
     shown = float(page.locator(".part .total").get_attribute("data-value"))
     assert math.isclose(shown, total, abs_tol=1e-9)
     assert math.isclose(sum(values), total, abs_tol=1e-6)
-
-
-def row_of(shown, at):
-    return {name: plain(cell) for name, cell in shown.table.drop(columns=shown.target).iloc[at].items()}
 
 
 # -- the row -----------------------------------------------------------------------------------------------------------
