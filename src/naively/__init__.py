@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .explain.evidence import Evidence
     from .explain.report import compare
     from .families import Bernoulli, Bins, Categorical, Gaussian, Ordinal, Poisson, Settings, Words
+    from .flat.flat_model import FlatModel
     from .judge.decision import decide, expected_cost
     from .judge.scores import Scores
     from .model.em import Expected
@@ -42,6 +43,7 @@ _HOMES = {
     "FileFit": "estimator.fit_files",
     "fit_files": "estimator.fit_files",
     "File": "data.files",
+    "FlatModel": "flat.flat_model",
     "merge": "estimator.merge",
     "Report": "estimator.html_report",
     "Scores": "judge.scores",
@@ -78,6 +80,7 @@ __all__ = [
     "Expected",
     "File",
     "FileFit",
+    "FlatModel",
     "Gaussian",
     "Moments",
     "NaiveBayes",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def flattened(fitted: FittedClassifier, words: int | None) -> FlatModel:
     """Return the model that answers, as plain tables."""
-    from ..flat import flat_model
+    from ..flat.flattening import flat_model
 
     if words is not None and (isinstance(words, bool) or not isinstance(words, int) or words < 0):
         raise InvalidSetting(Setting("words", words), " is no number of words; give 0 or more, or None for all.")
