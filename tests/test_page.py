@@ -77,7 +77,7 @@ def test_the_policy_allows_this_style_and_these_scripts_and_nothing_else(penguin
     assert rules["script-src"].split() == [digest(loader), digest(page_script(["row", "model", "quality"], False))]
     assert rules["base-uri"] == rules["form-action"] == "'none'"
     assert "connect-src" not in rules
-    served = report_page(page_data(penguins[0], server={"learn": False}))
+    served = report_page(page_data(penguins[0], server={"api": "api/v1", "learn": False}))
     assert "connect-src &#x27;self&#x27;" in served
 
 

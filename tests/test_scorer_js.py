@@ -259,6 +259,15 @@ def test_cells_may_be_texts_as_fields_of_a_page_hold_them(page):
     assert one["probabilities"] == other["probabilities"]
 
 
+def test_an_empty_field_is_missing(page):
+    table = table_of(11)
+    nb, row = fitted(table, "auto", missing="value"), asked(table)[0]
+    for name in ("size", "color", "member"):
+        empty, missing = ask(page, nb, [row | {name: ""}, row | {name: None}])
+        assert empty == missing
+        assert {part["name"]: part["status"] for part in empty["columns"]}[name] == "missing"
+
+
 def test_times_may_be_seconds_or_texts(page):
     days = pd.date_range("2024-01-01", periods=40, freq="36h")
     nb = nv.NaiveBayes().fit({"when": days}, ["a"] * 20 + ["b"] * 20)

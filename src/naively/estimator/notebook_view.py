@@ -19,7 +19,7 @@ from ..explain.report import strongest_first
 from ..explain.text_evidence import strongest_word_names
 from ..markup.palette import COLORS
 from ..markup.tags import Html
-from ..stats.counts_html import commonest
+from ..stats.arithmetic import commonest
 from .fitted_classifier import FittedClassifier
 from .reports import information_of_columns, summary_of_tuning
 from .settings import NAMES, Parameters

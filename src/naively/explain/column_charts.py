@@ -9,7 +9,7 @@ from .._types import JsonObject
 from ..markup.palette import COLORS, Theme
 from ..model.protocols import FittedModel
 from ..stats import Counts
-from ..stats.counts_html import commonest
+from ..stats.arithmetic import commonest
 from .chart_theme import SIZE, Chart, colors_of, distinct_names, name_axis
 from .column_distributions import BinnedDistribution, Distribution, ValueDistribution, column_distribution
 

@@ -14,7 +14,7 @@ from ..data.grid import NumberBins
 from ..families.family import shown_label
 from ..model.protocols import FittedModel
 from ..stats import Counts
-from ..stats.counts_html import commonest
+from ..stats.arithmetic import commonest
 
 # Bins, values and points of a curve that are drawn; those beside them are put together.
 DRAWN_BINS, DRAWN_VALUES, CURVE_POINTS = 24, 10, 33

@@ -17,7 +17,7 @@ from ..families import Bins
 from ..markup.numbers import number_text
 from ..model.protocols import FittedModel
 from ..stats import Counts
-from ..stats.counts_html import commonest
+from ..stats.arithmetic import commonest
 from .column_distributions import BinnedDistribution, NormalDistribution, column_distribution
 from .evidence import Evidence
 

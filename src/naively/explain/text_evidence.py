@@ -19,7 +19,7 @@ from ..errors.message import Setting
 from ..families.family import TextTerm
 from ..model.protocols import FittedModel
 from ..stats import WordTable
-from ..stats.counts_html import commonest
+from ..stats.arithmetic import commonest
 from ..text import TextReader, TextRows
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from .._types import Floats, JsonObject
 from ..data.column import Column
+from ..data.grid import NumberBins
 from ..errors import InvalidInput
 from ..families import Words
 from ..model.joint.model import JointModel
@@ -21,14 +20,6 @@ from .refined import add_refined_terms
 from .terms import FlatColumn
 from .textbook import add_textbook_terms
 from .texts import text_column
-
-
-@dataclass
-class FlatParts:
-    """Columns and terms of pairs while a model is flattened."""
-
-    columns: dict[str, FlatColumn]
-    pairs: list[JsonObject] = field(default_factory=list)
 
 
 def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
@@ -53,22 +44,8 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
     """
     for column in model.schema:
         check_flat(column)
-    scorer, scale = model.scorer, model.scorer.scale
-    bins = model.counts.grid.numbers if isinstance(model, JointModel) else ()
-    bins = model.grid.numbers if isinstance(model, RefinedModel) else bins
-    columns = flat_columns(model, {one.name: one for one in bins})
-    columns |= {name: text_column(model, name, scale, words) for name in model.words}
-    columns = {column.name: columns[column.name] for column in model.schema}
-    pairs: list[JsonObject] = []
-    if isinstance(model, JointModel) and model.fit is not None:
-        kind = "joint"
-        pairs = add_joint_terms(model, columns)
-    elif isinstance(model, RefinedModel) and model.fit is not None:
-        kind = "refined"
-        add_refined_terms(model, columns)
-    else:
-        kind = "textbook"
-        add_textbook_terms(model, columns)
+    scorer, columns = model.scorer, empty_columns(model, words)
+    kind, pairs = add_terms(model, columns)
     prior = np.array(scorer.temper(scorer.log_prior), dtype=np.float64)
     content: JsonObject = {
         "format": FORMAT,
@@ -81,7 +58,30 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
         "floor": np.zeros(len(prior)) if scorer.floor is None else np.array(scorer.floor),
         "least": None if kind == "textbook" else LEAST_SCORE,
     }
-    return FlatModel(content | columns_and_terms(columns, pairs, scale))
+    return FlatModel(content | columns_and_terms(columns, pairs, scorer.scale))
+
+
+def empty_columns(model: TableModel, words: int | None) -> dict[str, FlatColumn]:
+    """Return all columns in their order, those of texts with their terms and the others without."""
+    bins: tuple[NumberBins, ...] = ()
+    if isinstance(model, JointModel):
+        bins = model.counts.grid.numbers
+    elif isinstance(model, RefinedModel):
+        bins = model.grid.numbers
+    found = flat_columns(model, {one.name: one for one in bins})
+    found |= {name: text_column(model, name, model.scorer.scale, words) for name in model.words}
+    return {column.name: found[column.name] for column in model.schema}
+
+
+def add_terms(model: TableModel, columns: dict[str, FlatColumn]) -> tuple[str, list[JsonObject]]:
+    """Add the terms of a model to its columns, and return its kind and its terms of pairs."""
+    if isinstance(model, JointModel):
+        return "joint", add_joint_terms(model, columns)
+    if isinstance(model, RefinedModel):
+        add_refined_terms(model, columns)
+        return "refined", []
+    add_textbook_terms(model, columns)
+    return "textbook", []
 
 
 def fallback_of(prior: Floats) -> Floats:

@@ -26,9 +26,16 @@ def text_column(model: TableModel, name: str, scale: float, most: int | None) ->
     column, term = model.schema[name], model.text_terms()[name]
     # A word that no text holds contributes nothing to word scores, and does not count for the length of a text either.
     known = np.flatnonzero(term.known) if isinstance(term, WordScores) else np.arange(len(term.words))
-    kept, labels = most_frequent(known, model.words[name].documents[term.words.numbers], most), term.words.labels
-    fields: JsonObject = {"name": name, "kind": "text", "type": "text", "words": [labels[at] for at in kept.tolist()]}
-    fields |= {"left_out": len(known) - len(kept)} | token_rules(model.readers[name].tokens)
+    kept = most_frequent(known, model.words[name].documents[term.words.numbers], most)
+    words = term.words.lexicon.names(term.words.numbers[kept])
+    fields: JsonObject = {
+        "name": name,
+        "kind": "text",
+        "type": "text",
+        "words": words,
+        "left_out": len(known) - len(kept),
+    }
+    fields |= token_rules(model.readers[name].tokens)
     if names := exact_names(column.written):
         fields["no_value"] = list(names)
     found = FlatColumn(fields, np.zeros((0, len(model.classes))))

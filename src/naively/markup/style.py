@@ -59,7 +59,7 @@ S .nv-scroll{overflow-x:auto;max-width:100%}
 S .nv-scroll:focus-visible{outline:2px solid var(--nv-for)}
 S .nv-scroll th,S .nv-scroll td{overflow-wrap:normal}
 S .nv-side{display:flex;flex-wrap:wrap;gap:.5em 2em;align-items:flex-start}
-S .nv-side>*{flex:1 1 15rem;min-width:0}
+S .nv-side>*{flex:1 1 19rem;min-width:0}
 S .nv-side>.nv-chart{flex:0 1 auto}
 S code{font:.93em ui-monospace,Menlo,Consolas,monospace;background:var(--nv-raised);color:inherit;padding:0 .25em;
 border-radius:3px}
@@ -74,6 +74,7 @@ S summary:focus-visible{outline:2px solid var(--nv-for);outline-offset:2px}
 
 # On a phone, rows with a picture have it below: name and number in a line, then the picture as wide as the view.
 NARROW_CSS = """
+S td:first-child{min-width:6em}
 S .nv-w{width:34%}
 S .nv-rows tr{display:grid;grid-template-columns:1fr auto;border-top:1px solid var(--nv-line);padding:.2em 0}
 S .nv-rows td{border:0;padding:.1em .3em;width:auto}
@@ -92,7 +93,7 @@ S th,S td{text-align:start;vertical-align:top;padding:.22em .5em;border:0;border
 background-clip:padding-box;white-space:normal;max-width:none;font-weight:400;color:inherit}
 S thead th{border-top:0;color:var(--nv-muted);font-size:.86em;vertical-align:bottom;overflow-wrap:normal}
 S thead th span{overflow-wrap:anywhere}
-S td:first-child{min-width:6em}
+S td:first-child{min-width:9em}
 S .nv-n{text-align:end;white-space:nowrap}
 S thead .nv-n{white-space:normal}
 S .nv-in{padding-inline-start:1.6em;color:var(--nv-muted)}

@@ -158,9 +158,8 @@ def openapi_document(snapshot: Snapshot, prefix: str, learning: bool, most_rows:
     label: JsonObject = {"against": label_schema(snapshot)}
     labels: JsonObject = {"labels": {"type": "array", "items": label_schema(snapshot)}}
     csv: JsonObject = {"text/csv": {"schema": {"type": "string"}}}
-    predict = _operation(
-        "Answer rows", "predict", _json(_answers("Answer", "answers")), _json(_rows("Row", most_rows, {}))
-    )
+    answers = _json(_answers("Answer", "answers"))
+    predict = _operation("Answer rows", "predict", answers, _json(_rows("Row", most_rows, {})))
     explain = _operation(
         "Explain the answers to rows by contributions that add up",
         "explain",

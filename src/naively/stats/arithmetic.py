@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels import SUM_ROUNDING
-from .._types import Floats
+from .._types import Floats, Places
 from ..errors import InvalidSetting
 from .axis import Axis
 
@@ -62,3 +62,10 @@ def checked_weight(weight: float) -> float:
     if not (np.isfinite(number) and number >= 0):
         raise InvalidSetting(f"Rows cannot weigh {weight!r:.60}; multiply by a finite number that is not negative.")
     return number
+
+
+def commonest(n: Floats, most: int) -> Places:
+    """Return the places of the largest counts, the largest first; of no more than `most`, all in their order."""
+    if len(n) <= most:
+        return np.arange(len(n))
+    return np.asarray(np.argsort(-n, kind="stable")[:most])

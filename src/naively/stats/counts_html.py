@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._types import Floats, Label, Places
+from .._types import Floats, Label
 from ..markup.numbers import count_text, counted, number_text, probability_text
 from ..markup.style import notebook_view
 from ..markup.svg import share_bar, swatch
 from ..markup.tags import Html, details, joined, label, scrolled, table, tag
+from .arithmetic import commonest
 from .moments import Moments
 from .table import Table
 from .word_table import WordTable
@@ -90,13 +91,6 @@ def value_table(counts: Table) -> Html:
     more = [f"{count_text(n)} more {one if n == 1 else many}" for n, one, many in hidden if n > 0]
     below = tag("p", f"… and {' and '.join(more)}", css="nv-m") if more else ""
     return joined(scrolled(table(head, body, css="nv-fit nv-matrix"), "Counts of values by class"), below)
-
-
-def commonest(n: Floats, most: int) -> Places:
-    """Return the places of the largest counts; all in their order, if there are no more than are shown."""
-    if len(n) <= most:
-        return np.arange(len(n))
-    return np.asarray(np.argsort(-n, kind="stable")[:most])
 
 
 def _count_cell(n: float, of: float) -> Html:

@@ -22,7 +22,7 @@
     const span = high - low;
     const places = Array.from({ length: PLACES + 1 }, (_, at) => low + (span * at) / PLACES);
     const inside = cuts.filter((cut) => cut > low && cut < high).slice(0, 3 * PLACES);
-    for (const cut of inside) places.push(cut - span * 1e-6, cut, cut + span * 1e-6);
+    for (const cut of inside) places.push(cut, cut + span * 1e-6);
     return places.sort((a, b) => a - b);
   };
 

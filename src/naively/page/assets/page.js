@@ -227,6 +227,7 @@ globalThis.Naively = globalThis.Naively || {};
     for (const panel of panels()) {
       start(panel.id);
       sections.get(panel.id)?.show?.();
+      sections.get(panel.id)?.print?.();
     }
   };
 

@@ -113,6 +113,7 @@
     let drawn = "";
     return {
       name, column, element, axis,
+      near: false,
       own: 0,
       shown: () => {
         if (row[name] === null) return null;
@@ -189,7 +190,7 @@
     const kind = parts.scale.value;
     const measure = kind === "probability" ? (moved) => moved.probabilities[of] : (moved) => lead(moved.joint);
     const text = kind === "probability" ? (p) => numbers.probability(p) : signed;
-    const shown = views.filter((view) => view.axis && !view.element.hidden);
+    const shown = views.filter((view) => view.axis && view.near && !view.element.hidden);
     const all = shown.flatMap((view) =>
       view.axis.compute((value) => measure(model.move(result, view.name, view.column.raw?.get(value) ?? value))));
     const end = (sign) => lengthFor([total, ...all].filter((one) => one * sign > 0));
@@ -199,6 +200,15 @@
       const title = say(`row.axis.title.${kind}`, { of: names[of], against: names[against], column: view.name });
       view.axis.draw({ low, high, middle, text, title }, view.shown(), measure(result));
     }
+  };
+
+  // Only axes on the screen or near it are computed: a table may have hundreds of columns.
+  const watch = () => {
+    const seen = new IntersectionObserver((entries) => {
+      for (const entry of entries) views.find((view) => view.element === entry.target).near = entry.isIntersecting;
+      drawAxes(lead(result.joint));
+    }, { rootMargin: "400px" });
+    for (const view of views.filter(({ axis }) => axis)) seen.observe(view.element);
   };
 
   const draw = () => {
@@ -415,6 +425,12 @@
     parts.what.hidden = !views.some((view) => view.axis);
     root.replaceChildren(...top, make("div.lines", lines), make("p.muted", say("row.exact")));
     restore();
+    watch();
+  };
+  // What is printed is all of it.
+  const print = () => {
+    for (const view of views) view.near = true;
+    draw();
   };
 
   Naively.openRow = (place) => {
@@ -425,5 +441,5 @@
   };
   // For tests, and for those who look behind the page.
   Naively.currentRow = () => ({ row: { ...row }, result, of, against });
-  Naively.section("row", { start, restore });
+  Naively.section("row", { start, restore, print });
 })();

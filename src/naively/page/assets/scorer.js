@@ -5,7 +5,9 @@ const { exp, log, log1p, max, min } = Math;
 
 // -- cells: code, code in pairs, number x, level, words. The status says why a cell has no usual value.
 
-const isMissing = (column, value) => value == null || value === "" || Number.isNaN(value) || column.none.has(value);
+function isMissing({ none, codeOf }, value) {
+  return value == null || Number.isNaN(value) || none.has(value) || (value === "" && !codeOf.has(value));
+}
 
 function labelKey({ type }, value) {
   if (type === "boolean") return String(value).toLowerCase();
@@ -42,9 +44,9 @@ const READERS = {
   },
   text(column, value) {
     const known = tokens(column, String(value)).filter(({ word }) => column.codeOf.has(word));
-    const words = known.map(({ word, begin, end }) =>
-      ({ column: column.name, word, begin, end, code: column.codeOf.get(word), scores: new Float64Array(column.width) }));
-    return { code: -1, words };
+    const scored = (word) =>
+      ({ column: column.name, ...word, code: column.codeOf.get(word.word), scores: new Float64Array(column.width) });
+    return { code: -1, words: known.map(scored) };
   },
 };
 
@@ -64,8 +66,8 @@ function ngrams(parts, [least, most], between, short) {
   for (let n = least; n <= most; n++) {
     const number = short && n === max(least, parts.length) ? 1 : parts.length - n + 1;
     for (let at = 0; at < number; at++) {
-      const some = parts.slice(at, at + n);
-      found.push({ word: some.map(({ word }) => word).join(between), begin: some[0].begin, end: some[some.length - 1].end });
+      const some = parts.slice(at, at + n), word = some.map((part) => part.word).join(between);
+      found.push({ word, begin: some[0].begin, end: some[some.length - 1].end });
     }
   }
   return found;
@@ -95,8 +97,8 @@ const UNITS = {
     ngrams(partsOf(text, /\s{2,}|[^]/gu, (sign) => sign.replace(/\s{2,}/, " ")), column.ngrams, ""),
   inside: (column, text) =>
     partsOf(text, /\S+/gu).flatMap((word) => {
-      const before = { word: " ", begin: word.begin, end: word.begin }, after = { word: " ", begin: word.end, end: word.end };
-      return ngrams([before, ...partsOf(word, /[^]/gu), after], column.ngrams, "", true);
+      const blank = (at) => ({ word: " ", begin: at, end: at });
+      return ngrams([blank(word.begin), ...partsOf(word, /[^]/gu), blank(word.end)], column.ngrams, "", true);
     }),
 };
 
