@@ -406,3 +406,15 @@ def test_models_of_other_columns_are_not_compared():
     a, b = (nv.NaiveBayes().fit({name: [1.0, 2.0] * 20}, ["u", "v"] * 20) for name in ("x", "y"))
     with pytest.raises(DoesNotFit, match="counted on one side only"):
         comparison_of(a.counts_, b.counts_, ("a", "b"))
+
+
+def test_of_many_classes_the_largest_have_a_histogram_and_the_first_are_shown():
+    """A page of hundreds of classes holds neither all their pairs nor all their histograms."""
+    rng = np.random.default_rng(3)
+    p, truth = rng.dirichlet(np.ones(300), 3_000), rng.integers(0, 300, 3_000)
+    quality = quality_of(p, truth, tuple(range(300)))
+
+    assert len(quality["classes"]) == 40
+    assert len(quality["confusion"]) == len(quality["confusion"][0]) == 26
+    assert sum(quality["sizes"]) == 3_000
+    assert len(json.dumps(quality)) < 100_000

@@ -55,9 +55,19 @@ def _difference(change: JsonObject) -> str:
     """Return a change with its 95 % interval: of proportions in points of a percent."""
     if change["spread"]:
         moved, low, high = (number_text(change[key], 3) for key in ("change", "low", "high"))
-        return f"{'+' * (change['change'] > 0)}{moved} [{low}, {high}]"
+        return f"{'+' * (change['change'] > 0)}{moved} {_interval(low, high)}"
     low, high = (signed(100 * change[key], 1) for key in ("low", "high"))
-    return f"{signed(100 * change['change'], 1)} [{low}, {high}]"
+    return f"{signed(100 * change['change'], 1)} {_interval(low, high)}"
+
+
+def _bits_difference(one: JsonObject) -> str:
+    moved, low, high = (signed(one[key], 3) for key in ("change", "low", "high"))
+    return f"{moved} {_interval(low, high)}"
+
+
+def _interval(low: str, high: str) -> str:
+    """Return an interval that no line breaks."""
+    return f"[{low},\N{NO-BREAK SPACE}{high}]"
 
 
 def _line(change: JsonObject, strings: PageStrings, *, with_column: bool = True) -> Html:
@@ -156,7 +166,7 @@ def _information(found: JsonObject, strings: PageStrings) -> Html:
             tag("td", f"{one['before']:.3f}", css="nv-n"),
             tag("td", f"{one['after']:.3f}", css="nv-n"),
             tag("td", dumbbell(one["before"] / (most or 1.0), one["after"] / (most or 1.0)), css="q-bell"),
-            tag("td", f"{signed(one['change'], 3)} [{signed(one['low'], 3)}, {signed(one['high'], 3)}]", css="nv-n"),
+            tag("td", _bits_difference(one), css="nv-n"),
             _verdict(one, strings),
         )
         for one in lines

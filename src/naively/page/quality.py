@@ -13,8 +13,9 @@ from ..judge.metrics import as_row_count
 from ..judge.quality_counts import BINS, CUTS, TAIL, QualityCounts, QualitySource, quality_of_scores
 from ..judge.scores import Scores
 
-# Of more classes, only the largest have a histogram, and can be looked at one by one.
-MOST_CLASSES = 40
+# Of more classes, only the largest have a histogram, and can be looked at one by one; and only the first are shown with
+# those that they are confused with.
+MOST_CLASSES, SHOWN_CLASSES = 40, 26
 # Probabilities that are put together to a point of the calibration, and how often its interval fails.
 GROUPS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 TAIL_OF_INTERVAL = 0.025
@@ -70,7 +71,8 @@ def quality_data(counts: QualityCounts) -> JsonObject:
         "first": min(known, key=lambda k: (sizes[k], -k), default=None),
         "source": asdict(counts.source),
         "figures": {name: [_figure(value), _figure(counts.errors[name])] for name, value in counts.figures.items()},
-        "confusion": [[_count(cell) for cell in line] for line in counts.confusion],
+        "sizes": [_count(n) for n in sizes],
+        "confusion": [[_count(cell) for cell in line[:SHOWN_CLASSES]] for line in counts.confusion[:SHOWN_CLASSES]],
         "tail": list(TAIL),
         "histograms": [[packed(counts.own[k]), packed(counts.other[k])] if k in drawn else None for k in range(size)],
         "intervals": [_intervals(counts, k) if k in drawn else None for k in range(size)],

@@ -13,9 +13,6 @@ from .page_data import PageData
 from .page_strings import PageStrings
 from .quality import bin_middles
 
-# Classes of a confusion that is shown.
-SHOWN_CLASSES = 26
-
 
 def quality_section(data: PageData, strings: PageStrings) -> Html:
     """Return the static part of the tab Quality; without figures, how to get some."""
@@ -91,7 +88,7 @@ def source_text(quality: JsonObject, strings: PageStrings) -> str:
 
 def figure_list(quality: JsonObject, strings: PageStrings) -> Html:
     """Return the figures that depend on no threshold, each with its standard error and what it means."""
-    sizes = [sum(line) for line in quality["confusion"]]
+    sizes = quality["sizes"]
     constant = max(sizes) / (sum(sizes) or 1.0)
     parts = []
     for name in ("accuracy", "log_loss", "auc"):
@@ -158,7 +155,7 @@ def intervals_of_class(quality: JsonObject, k: int) -> list[tuple[int, int, floa
 
 def confusion_table(data: PageData, quality: JsonObject, strings: PageStrings) -> Html:
     """Return the numbers of rows by true class and most probable class."""
-    n = min(len(data.classes), SHOWN_CLASSES)
+    n = len(quality["confusion"])
     names = [str(label) for label in data.classes[:n]]
 
     def cell(k: int, j: int) -> Html:

@@ -23,7 +23,7 @@
       const made = make("details", { toggle: () => {
         if (made.children.length > 1) return;
         made.append(make("p", { dir: "auto" }, sentence));
-        if (shown) made.append(make("table", { class: "confusion" }, line("col", "", classes), linesOf(shown).map(([title, cells]) => line("row", title, cells))));
+        if (shown) made.append(make("table", { class: "confusion" }, line("col", say("model.value"), classes), linesOf(shown).map(([title, cells]) => line("row", title, cells))));
       } }, make("summary", {}, `${name}: ${figure}`));
       return made;
     };

@@ -121,7 +121,7 @@
     chart.line(all.map((one) => [one.alarms, one.recall]));
     chart.mark(now.alarms, now.recall);
     const area = all.slice(1).reduce((sum, one, at) => sum + ((all[at].alarms - one.alarms) * (all[at].recall + one.recall)) / 2, 0);
-    return [say("quality.roc.point", { ...said, alarms: percent(now.alarms), auc: area < 0.9995 || area === 1 ? area.toFixed(3) : "> 0.999" }), chart.body];
+    return [say("quality.roc.point", { ...said, alarms: percent(now.alarms), auc: area < 0.9995 || area > 1 - 1e-9 ? area.toFixed(3) : "> 0.999" }), chart.body];
   };
 
   const precision = ({ all, now, set, said }) => {
@@ -226,6 +226,7 @@
       left_alone: (row) => row.own !== set.k && !flagged(row),
     };
     for (const cell of rows.length ? root.querySelectorAll("[data-cell]") : []) {
+      if (!(cell.dataset.cell in belonging) && cell.textContent === "0") continue;
       const [own, answer] = cell.dataset.cell.split(",").map(Number);
       const belongs = belonging[cell.dataset.cell] ?? ((row) => row.own === own && row.answer === answer);
       const button = make("button", { type: "button", class: "q-cell", click: () => listRows(belongs) });
