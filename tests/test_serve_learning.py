@@ -101,7 +101,8 @@ def test_labels_may_be_a_list_beside_the_rows(model, tmp_path):
         assert server.post("learn", {"rows": [ROW, ROW], "labels": ["in", "out"]}).json["total"] == 82
         problem(server.post("learn", {"rows": [ROW, ROW], "labels": ["in"]}), 422)
         problem(server.post("learn", {"rows": [ROW], "labels": [["in"]]}), 422)
-        problem(server.post("learn", {"rows": [ROW], "labels": "in"}), 422)
+        for labels in ("in", False, 3, None, {"0": "in"}):
+            problem(server.post("learn", {"rows": [ROW, ROW], "labels": labels}), 422)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ EXAMPLES = 20
 def cell_schema(snapshot: Snapshot, column: Column) -> JsonObject:
     """Return the JSON Schema of the cells of a column."""
     types = {"text": ["string"], "boolean": ["boolean"], "time": ["string"]}.get(column.type, ["number"])
-    if column.of_texts and "string" not in types:
-        types = [*types, "string"]  # as they are written in files
     schema: JsonObject = {"type": [*types, "null"], "description": f"Column {column.name!r}: {family_text(column)}."}
     if column.type == "time":
         schema["description"] += " A time such as 2024-02-29T12:30:00."
@@ -33,7 +31,8 @@ def row_schema(snapshot: Snapshot, *, labelled: bool = False) -> JsonObject:
     properties = {column.name: cell_schema(snapshot, column) for column in snapshot.schema}
     required, target = list(snapshot.schema.names), snapshot.fitted.schema.target
     for name in sorted(snapshot.reader.others):
-        properties[name] = {"description": "Not used." if name != target else "The class; answers do not use it."}
+        said = "Not used." if name != target else "The class; answers do not use it."
+        properties[name] = {"type": ["string", "number", "boolean", "null"], "description": said}
     if labelled and target is not None:
         properties[target] = label_schema(snapshot)
         required.append(target)
@@ -155,7 +154,7 @@ def _answers(name: str, plural: str) -> JsonObject:
 
 def openapi_document(snapshot: Snapshot, prefix: str, learning: bool, most_rows: int) -> JsonObject:
     """Return the OpenAPI document of one model, whose operations are under a prefix."""
-    label: JsonObject = {"against": label_schema(snapshot)}
+    label: JsonObject = {"against": label_schema(snapshot, or_none=True)}
     labels: JsonObject = {"labels": {"type": "array", "items": label_schema(snapshot)}}
     csv: JsonObject = {"text/csv": {"schema": {"type": "string"}}}
     answers = _json(_answers("Answer", "answers"))

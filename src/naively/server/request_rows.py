@@ -117,6 +117,8 @@ class RowReader:
         for name in more:
             if name not in options:
                 raise Problem(422, f"There is no option {name!r}{likely(name, (*options, 'rows'), 'options')}")
+            if not isinstance(more[name], options[name]):
+                raise Problem(422, f"The option {name!r} is no {NOUNS.get(options[name], 'class').split()[-1]}.")
         return RequestRows([self.checked_row(row, at) for at, row in enumerate(rows)], False, more)
 
     def _check_size(self, rows: list[Json], limits: Limits) -> None:
