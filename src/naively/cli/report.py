@@ -40,7 +40,7 @@ Examples:
     "--words",
     type=click.IntRange(0),
     metavar="N",
-    help="Words of each text column to hold, the commonest; by default all, so that answers are exact.",
+    help="Words of each text column to hold, the commonest; by default 600,000 divided by the number of classes.",
 )
 @click.option("--compare", metavar="MODEL", type=click.Path(), help="An earlier model; shows what has changed since.")
 @click.option("--title", metavar="TEXT", help="Title of the page; by default the name of the model file.")

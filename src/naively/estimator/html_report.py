@@ -35,6 +35,11 @@ from .reports import information_of_columns
 from .scored_rows import RowSource, ScoredRows, cells_of_rows, json_cell, scored_rows, time_of_json
 
 
+# Words times classes that a page holds of each column of texts unless a number is given: about 3 MB. Browsers gave up
+# on a page of 45 MB.
+WORD_SCORES = 600_000
+
+
 @dataclass(frozen=True, repr=False)
 class Report:
     """A model as one HTML page, which needs neither network nor server.
@@ -105,7 +110,7 @@ class ReportOptions:
     rows : int
         How many rows, at most.
     words : int, optional
-        How many words of each column of texts, the commonest first; by default all.
+        How many words of each column of texts, the commonest first; by default so many that a browser can bear them.
     title : str, optional
         The title of the page.
     language : {"en", "zh"}
@@ -156,7 +161,7 @@ def page_data_of(
     quality = held_out_quality(fitted) if scored is None or scored.scores is None else _quality(fitted, scored)
     facts, target = column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted)), fitted.schema.target
     # In single precision a probability is off by less than one in a million.
-    flat = flattened(fitted, options.words).to_json(single=True)
+    flat = flattened(fitted, _most_words(fitted, options.words)).to_json(single=True)
     return PageData(
         flat=flat,
         columns=facts,
@@ -171,6 +176,12 @@ def page_data_of(
         compare=None if other is None else _comparison(fitted, *other),
         server=server,
     )
+
+
+def _most_words(fitted: FittedClassifier, words: int | None) -> int | None:
+    """Return how many words a page holds of each column of texts: all, unless a browser could not bear them."""
+    most = WORD_SCORES // len(fitted.classes)
+    return most if words is None and any(len(table.values) > most for table in fitted.model.words.values()) else words
 
 
 def _quality(fitted: FittedClassifier, scored: ScoredRows) -> QualityCounts:

@@ -1020,7 +1020,8 @@ class NaiveBayes(DeferredEstimator):
         rows : int, default=200
             How many rows the page holds, at most; the most surprising ones come first.
         words : int, optional
-            How many words of each column of texts the page holds, the most frequent; by default all.
+            How many words of each column of texts the page holds, the most frequent; by default as many as 600,000
+            divided by the number of classes. The page says how many are left out.
         title : str, optional
             The title of the page; by default it names the target.
         language : {"en", "zh"}, default="en"

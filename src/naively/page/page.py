@@ -185,6 +185,8 @@ def _footer(data: PageData, strings: PageStrings) -> Html:
     parts = [strings.say("page.holds.classes", n=len(names), names=listed)]
     parts += [strings.say("page.holds.labels", n=count_text(labels))] if labels else []
     parts += [strings.say("page.holds.words", n=count_text(words))] if words else []
+    left_out = sum(column.get("left_out", 0) for column in data.flat["columns"])
+    parts += [strings.say("page.holds.fewer_words", n=count_text(left_out))] if left_out else []
     parts += [rows_note(data, strings)]
     made = strings.say("page.made" if data.server is None else "server.made", version=data.version)
     return tag("footer", tag("p", strings.say("page.holds"), " ", " ".join(parts), dir="auto"), tag("p", made))

@@ -105,7 +105,7 @@
     const counts = make("div.counts.muted", { dir: "auto" });
     const hasAxis = editor.range || column.labels?.length > 1;
     const axis = hasAxis ? Naively.axis(column, editor.range, distribution, change) : null;
-    const words = kind === "text" ? Naively.textView((word) => wordCounts(name, word), valueBar) : null;
+    const words = kind === "text" ? Naively.textView((word) => wordCounts(name, word), valueBar, say(column.left_out ? "row.text.left_out" : "row.text.unknown")) : null;
     const label = make("label", { for: editor.id, dir: "auto" }, name || say("row.empty"));
     const element = make(`div.column.${kind}`, { role: "group", "aria-label": name || say("row.empty") },
       make("div.name", label, editor.missing), make("div.cell", editor.field),

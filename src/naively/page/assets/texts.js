@@ -58,7 +58,7 @@
   };
 
   // The view of a column of texts. counts(word) returns the counts behind a word, bar(value, longest) its value and bar.
-  Naively.textView = (counts, bar) => {
+  Naively.textView = (counts, bar, unknown) => {
     let [all, now] = [false, null];
     const legend = make("p.muted");
     const shown = make("p.colored", { dir: "auto", tabindex: "0", role: "region", "aria-label": say("row.text.colored") });
@@ -73,7 +73,7 @@
       now = [text, words, names, turned];
       const lines = sums(words);
       const longest = Math.max(1e-9, ...lines.map(({ lead }) => Math.abs(lead)).filter(Number.isFinite));
-      legend.replaceChildren(make(`mark.nv-${tint(true, turned)}2`, names[0]), " ", make(`mark.nv-${tint(false, turned)}2`, names[1]), " ", make("span.unknown", say("row.text.unknown")));
+      legend.replaceChildren(make(`mark.nv-${tint(true, turned)}2`, names[0]), " ", make(`mark.nv-${tint(false, turned)}2`, names[1]), " ", make("span.unknown", unknown));
       shown.replaceChildren(...colored(text, words, turned));
       shown.hidden = legend.hidden = !text;
       table.hidden = !lines.length;
