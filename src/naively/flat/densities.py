@@ -9,6 +9,7 @@ from ..errors import InvalidInput
 from ..families import Likelihood
 from ..families.gaussian import GaussianLikelihood
 from ..families.poisson import PoissonLikelihood, estimated_rate, rate_posterior
+from ..model.joint.weighted_terms import LEAST_SCORE
 from .terms import FlatColumn
 
 
@@ -43,4 +44,6 @@ def add_poisson(column: FlatColumn, likelihood: PoissonLikelihood, weight: float
         return
     rate: Floats = np.array(estimated_rate(estimate, likelihood.summary, smoothing)[0])
     with np.errstate(divide="ignore"):  # a class without any event is ruled out by one
-        column.add("poisson", table=np.column_stack([np.full(len(rate), weight), rate, np.log(rate)]))
+        log_rate = np.log(rate)
+    log_rate = log_rate if weight > 0 else np.maximum(log_rate, LEAST_SCORE)  # a weight below 0 makes it certain
+    column.add("poisson", table=np.column_stack([np.full(len(rate), weight), rate, log_rate]))
