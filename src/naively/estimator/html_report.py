@@ -34,7 +34,6 @@ from .held_out_quality import held_out_quality
 from .reports import information_of_columns
 from .scored_rows import RowSource, ScoredRows, cells_of_rows, json_cell, scored_rows, time_of_json
 
-
 # Words times classes that a page holds of each column of texts unless a number is given: about 3 MB. Browsers gave up
 # on a page of 45 MB.
 WORD_SCORES = 600_000
