@@ -13,17 +13,11 @@ import naively as nv
 from naively.markup import numbers
 from naively.page.page import report_page
 
-from .browser import launched, silent_page
+from .browser import silent_page
 from .page_cases import page_data, penguin_table, shared_table
 from .test_page import HOSTILE
 
 PHONE = {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +102,8 @@ def assert_adds_up(page, now):
 # -- the row -----------------------------------------------------------------------------------------------------------
 
 
-def test_editing_moves_everything_to_what_python_says(browser, penguins):
-    with silent_page(browser) as page:
+def test_editing_moves_everything_to_what_python_says(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins.url)
         assert_as_python(page, penguins)
         page.get_by_role("spinbutton", name="bill_length_mm").fill("49.5")
@@ -133,8 +127,8 @@ def test_editing_moves_everything_to_what_python_says(browser, penguins):
         assert_as_python(page, penguins)
 
 
-def test_every_class_can_be_explained_against_every_other(browser, penguins):
-    with silent_page(browser) as page:
+def test_every_class_can_be_explained_against_every_other(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins.url)
         for of, against in [("2", "0"), ("1", "2"), ("0", "1")]:
             page.get_by_label("Class whose log-odds are shown").select_option(of)
@@ -144,8 +138,8 @@ def test_every_class_can_be_explained_against_every_other(browser, penguins):
             assert_adds_up(page, now)
 
 
-def test_pairs_are_listed_and_add_up_to_their_sum(browser, penguins):
-    with silent_page(browser) as page:
+def test_pairs_are_listed_and_add_up_to_their_sum(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins.url)
         page.locator(".together > summary").click()
         page.wait_for_selector(".pairs li")
@@ -158,8 +152,8 @@ def test_pairs_are_listed_and_add_up_to_their_sum(browser, penguins):
         assert [abs(value) for value in values] == sorted([abs(value) for value in values], reverse=True)
 
 
-def test_the_axis_shows_what_would_result_and_a_click_takes_it(browser, penguins):
-    with silent_page(browser) as page:
+def test_the_axis_shows_what_would_result_and_a_click_takes_it(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins.url)
         plot = page.locator(".column", has_text="bill_length_mm").first.locator(".plot")
         box = plot.bounding_box()
@@ -176,8 +170,8 @@ def test_the_axis_shows_what_would_result_and_a_click_takes_it(browser, penguins
         assert_as_python(page, penguins)
 
 
-def test_rows_of_the_report_follow_each_other_and_reset_undoes_changes(browser, penguins):
-    with silent_page(browser) as page:
+def test_rows_of_the_report_follow_each_other_and_reset_undoes_changes(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins.url)
         first = current(page)["row"]
         page.get_by_role("button", name="Next").click()
@@ -194,8 +188,8 @@ def test_rows_of_the_report_follow_each_other_and_reset_undoes_changes(browser, 
         assert "6 of 40" in page.locator(".toolbar").inner_text()
 
 
-def test_a_link_restores_everything_in_a_new_page(browser, penguins):
-    with silent_page(browser) as page:
+def test_a_link_restores_everything_in_a_new_page(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins.url)
         page.get_by_role("button", name="Next").click()
         page.get_by_role("spinbutton", name="bill_depth_mm").fill("15.25")
@@ -204,7 +198,7 @@ def test_a_link_restores_everything_in_a_new_page(browser, penguins):
         page.get_by_label("Class whose log-odds are shown").select_option("2")
         before, link = current(page), page.evaluate("Naively.link()")
         page.wait_for_function("link => location.href === link", arg=link)
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, link)
         assert current(page) == before
 
@@ -214,14 +208,14 @@ def test_a_link_restores_everything_in_a_new_page(browser, penguins):
     ["#row&cells=%7B", "#row&cells=[1]&at=-7", "#nowhere&at=1e9", "#row&at=%22x%22&compare=[9,9]", "#&&=&==",
      "#row&cells=%E0%A4%A", "#row&cells=%7B%22year%22%3A%7B%7D%2C%22__proto__%22%3A1%2C%22sex%22%3A%5B%5D%7D"],
 )  # fmt: skip
-def test_a_damaged_link_opens_the_page(browser, penguins, fragment):
-    with silent_page(browser) as page:
+def test_a_damaged_link_opens_the_page(chromium, penguins, fragment):
+    with silent_page(chromium) as page:
         opened(page, penguins.url + fragment)
         assert_as_python(page, penguins)
 
 
-def test_a_row_is_copied_as_json_as_python_and_as_a_link(browser, penguins):
-    with silent_page(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
+def test_a_row_is_copied_as_json_as_python_and_as_a_link(chromium, penguins):
+    with silent_page(chromium, permissions=["clipboard-read", "clipboard-write"]) as page:
         opened(page, penguins.url)
         now = current(page)
         copied = {}
@@ -234,8 +228,8 @@ def test_a_row_is_copied_as_json_as_python_and_as_a_link(browser, penguins):
         np.testing.assert_allclose(answer[0], now["probabilities"], atol=1e-6)
 
 
-def test_adult_rows_are_scored_as_in_python(browser, adult):
-    with silent_page(browser) as page:
+def test_adult_rows_are_scored_as_in_python(chromium, adult):
+    with silent_page(chromium) as page:
         opened(page, adult.url)
         for _ in range(8):
             assert_as_python(page, adult)
@@ -246,23 +240,23 @@ def test_adult_rows_are_scored_as_in_python(browser, adult):
         assert_as_python(page, adult)
 
 
-def test_more_than_six_classes_are_folded(browser, folder):
+def test_more_than_six_classes_are_folded(chromium, folder):
     table = shared_table("segment.csv")
     target = table.columns[-1]
     shown = Shown(folder, "segment", nv.NaiveBayes().fit(table, target=target), table, target)
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, shown.url)
         assert page.locator(".card ul.classes").first.locator("li").count() == 5
         assert "2 more classes" in page.locator(".card").first.inner_text()
         assert_as_python(page, shown)
 
 
-def test_of_very_many_columns_those_that_a_search_finds_are_shown(browser, folder):
+def test_of_very_many_columns_those_that_a_search_finds_are_shown(chromium, folder):
     rng = np.random.default_rng(2)
     table = pd.DataFrame({f"x{at}": rng.normal(size=120) for at in range(80)})
     table["y"] = np.where(table["x70"] + rng.normal(size=120) > 0, "high", "low")
     shown = Shown(folder, "many", nv.NaiveBayes(model="textbook").fit(table, target="y"), table, "y")
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, shown.url)
         assert page.locator(".column[role=group]:visible").count() == 60
         page.get_by_role("searchbox", name="Search columns").fill("x7")
@@ -272,11 +266,11 @@ def test_of_very_many_columns_those_that_a_search_finds_are_shown(browser, folde
         assert_as_python(page, shown)
 
 
-def test_a_class_that_is_ruled_out_is_shown_as_such(browser, folder):
+def test_a_class_that_is_ruled_out_is_shown_as_such(chromium, folder):
     table = {"sky": ["sunny", "rain", "sunny", "rain"], "wind": ["calm", "storm", "storm", "calm"]}
     nb = nv.NaiveBayes(estimate="mle", model="textbook").fit(table, ["out", "in", "out", "out"])
     shown = Shown(folder, "ruled-out", nb)
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, f"{shown.url}#row&cells=%7B%22sky%22%3A%22sunny%22%2C%22wind%22%3Anull%7D")
         assert "in (ruled out)" in page.locator(".card").first.inner_text()
         assert page.locator(".part .total").text_content() == "+∞"
@@ -289,8 +283,8 @@ def test_a_class_that_is_ruled_out_is_shown_as_such(browser, folder):
 # -- the shell ---------------------------------------------------------------------------------------------------------
 
 
-def test_hostile_names_are_text(browser, hostile):
-    with silent_page(browser) as page:
+def test_hostile_names_are_text(chromium, hostile):
+    with silent_page(chromium) as page:
         page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
         opened(page, hostile.url)
         assert page.locator("img").count() == 0
@@ -304,9 +298,9 @@ def test_hostile_names_are_text(browser, hostile):
         assert page.locator("img").count() == 0
 
 
-def test_offline_the_page_asks_for_nothing(browser, penguins):
+def test_offline_the_page_asks_for_nothing(chromium, penguins):
     asked = []
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         page.context.set_offline(True)
         page.on("request", lambda request: asked.append(request.url))
         opened(page, penguins.url)
@@ -318,18 +312,18 @@ def test_offline_the_page_asks_for_nothing(browser, penguins):
     assert asked == [penguins.url]
 
 
-def test_no_text_is_the_name_of_a_text(browser, penguins, chinese):
+def test_no_text_is_the_name_of_a_text(chromium, penguins, chinese):
     for shown in (penguins, chinese):
-        with silent_page(browser) as page:
+        with silent_page(chromium) as page:
             opened(page, shown.url)
             text = page.evaluate("document.body.innerText")
             assert not [word for word in text.split() if word.startswith(("row.", "page.", "words."))]
 
 
 @pytest.mark.parametrize("script", [True, False])
-def test_a_phone_shows_it_without_scrolling_sideways(browser, penguins, chinese, hostile, script):
+def test_a_phone_shows_it_without_scrolling_sideways(chromium, penguins, chinese, hostile, script):
     for shown in (penguins, chinese, hostile):
-        with silent_page(browser, viewport=PHONE, java_script_enabled=script) as page:
+        with silent_page(chromium, viewport=PHONE, java_script_enabled=script) as page:
             if script:
                 opened(page, shown.url)
                 page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
@@ -338,10 +332,10 @@ def test_a_phone_shows_it_without_scrolling_sideways(browser, penguins, chinese,
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
-def test_dark_colors_follow_the_reader(browser, penguins):
+def test_dark_colors_follow_the_reader(chromium, penguins):
     colors = {}
     for scheme in ("light", "dark"):
-        with silent_page(browser, color_scheme=scheme) as page:
+        with silent_page(chromium, color_scheme=scheme) as page:
             opened(page, penguins.url)
             colors[scheme] = page.evaluate(
                 "['body', '.card', 'input'].map((css) => { const style = getComputedStyle(document.querySelector(css));"
@@ -352,18 +346,18 @@ def test_dark_colors_follow_the_reader(browser, penguins):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE])
-def test_axe_finds_nothing(browser, penguins, chinese, hostile, scheme, viewport):
+def test_axe_finds_nothing(chromium, penguins, chinese, hostile, scheme, viewport):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
     for shown in (penguins, chinese, hostile):
-        with silent_page(browser, color_scheme=scheme, viewport=viewport) as page:
+        with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
             opened(page, shown.url)
             page.evaluate("document.querySelectorAll('#row details').forEach((one) => { one.open = true; })")
             found = axe.run(page, context="body > header, .sticky, #row, footer")
             assert not found.response["violations"], found.generate_report()
 
 
-def test_everything_can_be_done_with_the_keyboard(browser, penguins):
-    with silent_page(browser) as page:
+def test_everything_can_be_done_with_the_keyboard(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins.url)
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.id") == "tab-row"
@@ -397,8 +391,8 @@ def test_everything_can_be_done_with_the_keyboard(browser, penguins):
         assert {("number", "year"), ("range", "year")} <= reached
 
 
-def test_all_parts_are_printed(browser, penguins):
-    with silent_page(browser) as page:
+def test_all_parts_are_printed(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins.url)
         page.emulate_media(media="print")
         for name in ("row", "model", "quality"):
@@ -409,16 +403,16 @@ def test_all_parts_are_printed(browser, penguins):
         assert background == "rgb(255, 255, 255)"
 
 
-def test_without_scripts_the_parts_are_below_each_other(browser, penguins):
-    with silent_page(browser, java_script_enabled=False) as page:
+def test_without_scripts_the_parts_are_below_each_other(chromium, penguins):
+    with silent_page(chromium, java_script_enabled=False) as page:
         page.goto(penguins.url)
         for name in ("row", "model", "quality"):
             assert page.locator(f"#{name}").is_visible()
         assert "Answer: Adelie" in page.locator("#row").inner_text()
 
 
-def test_chinese_characters_are_drawn(browser, chinese):
-    with silent_page(browser) as page:
+def test_chinese_characters_are_drawn(chromium, chinese):
+    with silent_page(chromium) as page:
         opened(page, chinese.url)
         assert "单行" in page.locator("[role=tab]").first.inner_text()
         assert "北京" in page.locator("body").inner_text() or "上海" in page.locator("body").inner_text()
@@ -438,13 +432,13 @@ def test_chinese_characters_are_drawn(browser, chinese):
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def test_numbers_are_written_as_in_python(browser, penguins):
+def test_numbers_are_written_as_in_python(chromium, penguins):
     rng = np.random.default_rng(5)
     ties = [0.125, 0.375, -0.125, 2.5, 12345.0, 14085.0, 0.00012345, 1e-5, 1e9, 123456789.0, 99999.0, 0.99995]
     spread = rng.normal(size=400) * 10.0 ** rng.integers(-12, 12, 400)
     values = [*ties, *spread.tolist(), *(np.round(spread, 1) + 0.0).tolist(), 0.0, 1.0, -0.001, 1e21, 1e100]
     chances = [*np.abs(np.tanh(spread)).tolist(), 0.0, 1.0, 0.9995, 0.9994999, 0.0005, 0.12250, 1 - 1e-12, 1e-12]
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, penguins.url)
         shown = page.evaluate(
             "([values, chances]) => { const { signed, number, count, probability } = Naively.numbers; return {"
@@ -489,9 +483,9 @@ def words_of(page):
 
 
 @pytest.mark.parametrize("which", ["messages", "hotels"])
-def test_texts_are_scored_as_in_python_and_words_add_up(browser, which, request):
+def test_texts_are_scored_as_in_python_and_words_add_up(chromium, which, request):
     shown = request.getfixturevalue(which)
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, shown.url)
         for _ in range(10):
             assert_as_python(page, shown)
@@ -501,8 +495,8 @@ def test_texts_are_scored_as_in_python_and_words_add_up(browser, which, request)
             page.locator(".toolbar button").nth(1).click()
 
 
-def test_words_are_colored_by_their_contribution_and_summed(browser, messages):
-    with silent_page(browser) as page:
+def test_words_are_colored_by_their_contribution_and_summed(chromium, messages):
+    with silent_page(chromium) as page:
         opened(page, messages.url)
         page.get_by_role("textbox", name="text").fill("Claim your prize NOW, claim it, dear zzyzx <b>")
         assert_as_python(page, messages)
@@ -521,8 +515,8 @@ def test_words_are_colored_by_their_contribution_and_summed(browser, messages):
         assert_as_python(page, messages)
 
 
-def test_the_strongest_words_are_those_of_python(browser, messages):
-    with silent_page(browser) as page:
+def test_the_strongest_words_are_those_of_python(chromium, messages):
+    with silent_page(chromium) as page:
         opened(page, messages.url)
         page.locator("#tab-words").click()
         for k, label in enumerate(["ham", "spam"]):
@@ -538,8 +532,8 @@ def test_the_strongest_words_are_those_of_python(browser, messages):
         assert table.get_by_role("rowheader").count() > 100
 
 
-def test_all_words_can_be_searched(browser, messages):
-    with silent_page(browser) as page:
+def test_all_words_can_be_searched(chromium, messages):
+    with silent_page(chromium) as page:
         opened(page, f"{messages.url}#words")
         page.get_by_role("searchbox", name="Search words").fill("PRIZE")
         found = page.locator("#words table").first.get_by_role("rowheader").all_inner_texts()
@@ -551,11 +545,11 @@ def test_all_words_can_be_searched(browser, messages):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_where_there_are_texts(browser, messages, hotels, scheme):
+def test_axe_finds_nothing_where_there_are_texts(chromium, messages, hotels, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
     for shown in (messages, hotels):
         for viewport in ({"width": 1280, "height": 900}, PHONE):
-            with silent_page(browser, color_scheme=scheme, viewport=viewport) as page:
+            with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
                 opened(page, shown.url)
                 found = axe.run(page, context="body > header, .sticky, #row, footer")
                 assert not found.response["violations"], found.generate_report()

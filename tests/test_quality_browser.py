@@ -16,18 +16,12 @@ from naively.page.comparison import comparison_of
 from naively.page.page import report_page
 from naively.page.quality import quality_of
 
-from .browser import launched, silent_page
+from .browser import silent_page
 from .page_cases import page_data, penguin_table
 
 PHONE = {"width": 390, "height": 844}
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>throw 1</script>'
 CELLS = ("hit", "missed", "false_alarm", "left_alone")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -116,9 +110,9 @@ def in_order(scores):
 
 
 @pytest.mark.parametrize("k", [0, 1])
-def test_decisions_at_each_threshold_are_those_of_scores(browser, loans, k):
+def test_decisions_at_each_threshold_are_those_of_scores(chromium, loans, k):
     """Of either class: one has a histogram of its own, the other its mirror image."""
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, loans)
         page.locator(".q-controls [name=k]").select_option(loans.labels[k])
         for t in (0.001, 0.05, 0.2, 0.5, 0.731, 0.9, 0.999):
@@ -134,8 +128,8 @@ def test_decisions_at_each_threshold_are_those_of_scores(browser, loans, k):
             assert f"mean cost {number_text(scores.mean_cost, 3)}." in words
 
 
-def test_the_rarer_class_is_looked_at_first(browser, loans):
-    with silent_page(browser) as page:
+def test_the_rarer_class_is_looked_at_first(chromium, loans):
+    with silent_page(chromium) as page:
         opened(page, loans)
         assert page.locator(".q-controls [name=k]").input_value() == str(loans.labels.index("late"))
         assert page.locator(".q-controls [name=t]").input_value() == "0.5"
@@ -143,11 +137,11 @@ def test_the_rarer_class_is_looked_at_first(browser, loans):
 
 
 @pytest.mark.parametrize(("miss", "alarm"), [(4, 1), (1, 4), (9, 1), (19, 1)])
-def test_costs_decide_as_scores_do(browser, loans, miss, alarm):
+def test_costs_decide_as_scores_do(chromium, loans, miss, alarm):
     """The threshold moves to the least expected cost, and the mean cost is that of the decisions there."""
     cost = {("late", "on time"): miss, ("on time", "late"): alarm}
     scores = nv.Scores.from_indices(loans.p, loans.truth, loans.labels, cost=cost)
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, loans)
         control(page, "miss", miss)
         control(page, "alarm", alarm)
@@ -162,14 +156,14 @@ def test_costs_decide_as_scores_do(browser, loans, miss, alarm):
 
 
 @pytest.mark.parametrize("percent", [1, 10, 50, 90])
-def test_another_base_rate_weighs_rows_and_shifts_probabilities(browser, loans, percent):
+def test_another_base_rate_weighs_rows_and_shifts_probabilities(chromium, loans, percent):
     """As scores of weighed rows do, whose odds are multiplied by the ratio of both odds."""
     k, base = 0, percent / 100
     own = (loans.truth == k).mean()
     ratio = base / (1 - base) / (own / (1 - own))
     shifted = loans.p[:, k] * ratio / (loans.p[:, k] * ratio + 1 - loans.p[:, k])
     weights = np.where(loans.truth == k, base / own, (1 - base) / (1 - own))
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, loans)
         control(page, "base", percent)
         for wanted in (0.5, 0.2):
@@ -188,9 +182,9 @@ def test_another_base_rate_weighs_rows_and_shifts_probabilities(browser, loans, 
         assert "Base rate" not in page.locator(".q-words").inner_text()
 
 
-def test_pictures_say_what_they_show(browser, loans):
+def test_pictures_say_what_they_show(chromium, loans):
     """The area under the ROC curve, and how often rows of a probability were of the class."""
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, loans)
         control(page, "t", 0.35)
         k, p = 0, loans.p[:, 0]
@@ -216,8 +210,8 @@ def test_pictures_say_what_they_show(browser, loans):
 # -- confusion and rows ------------------------------------------------------------------------------------------------
 
 
-def test_a_cell_lists_its_rows_by_surprise_and_a_row_opens(browser, penguins):
-    with silent_page(browser) as page:
+def test_a_cell_lists_its_rows_by_surprise_and_a_row_opens(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins)
         for a in range(3):
             for b in range(3):
@@ -239,10 +233,10 @@ def test_a_cell_lists_its_rows_by_surprise_and_a_row_opens(browser, penguins):
         assert page.evaluate("Naively.currentRow().row") == held
 
 
-def test_a_cell_of_the_threshold_lists_its_rows(browser, loans):
+def test_a_cell_of_the_threshold_lists_its_rows(chromium, loans):
     """And another threshold takes the list away: its rows are others then."""
     rows = loans.data.rows
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, loans)
         control(page, "t", 0.3)
         p = np.array(rows.posterior)[:, 0]
@@ -257,10 +251,10 @@ def test_a_cell_of_the_threshold_lists_its_rows(browser, loans):
         assert page.locator(".q-rows tbody").count() == 0
 
 
-def test_a_page_without_rows_has_no_cell_to_choose(browser, folder):
+def test_a_page_without_rows_has_no_cell_to_choose(chromium, folder):
     table = two_classes(400)
     shown = Measured(folder, "no rows", nv.NaiveBayes().fit(table, target="paid"), table, "paid", rows=0)
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, shown)
         control(page, "t", 0.4)
         assert cells(page) == in_order(decided(shown, 0, shown.p[:, 0] > 0.4))
@@ -271,22 +265,22 @@ def test_a_page_without_rows_has_no_cell_to_choose(browser, folder):
 # -- the page around them ----------------------------------------------------------------------------------------------
 
 
-def test_a_link_restores_what_was_set(browser, loans):
-    with silent_page(browser) as page:
+def test_a_link_restores_what_was_set(chromium, loans):
+    with silent_page(chromium) as page:
         opened(page, loans)
         page.locator(".q-controls [name=k]").select_option("on time")
         control(page, "miss", 3)
         control(page, "base", 40)
         before, link = cells(page), page.evaluate("Naively.link()")
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         page.goto(link)
         page.wait_for_selector(".q-controls")
         assert cells(page) == before
         assert page.locator(".q-controls [name=miss]").input_value() == "3"
 
 
-def test_everything_is_reached_with_the_keyboard(browser, penguins):
-    with silent_page(browser) as page:
+def test_everything_is_reached_with_the_keyboard(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins)
         page.locator("#tab-quality").focus()
         names = []
@@ -308,11 +302,11 @@ def test_everything_is_reached_with_the_keyboard(browser, penguins):
 
 @pytest.mark.parametrize("script", [True, False])
 @pytest.mark.parametrize("tab", ["model", "quality", "compare"])
-def test_a_phone_shows_the_tabs_without_scrolling_sideways(browser, penguins, hostile, tab, script):
+def test_a_phone_shows_the_tabs_without_scrolling_sideways(chromium, penguins, hostile, tab, script):
     for shown in (penguins, hostile):
         if tab == "compare" and shown is hostile:
             continue
-        with silent_page(browser, viewport=PHONE, java_script_enabled=script) as page:
+        with silent_page(chromium, viewport=PHONE, java_script_enabled=script) as page:
             if script:
                 opened(page, shown, tab)
             else:
@@ -322,11 +316,11 @@ def test_a_phone_shows_the_tabs_without_scrolling_sideways(browser, penguins, ho
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE])
-def test_axe_finds_nothing_in_the_tabs(browser, penguins, hostile, scheme, viewport):
+def test_axe_finds_nothing_in_the_tabs(chromium, penguins, hostile, scheme, viewport):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
     for shown in (penguins, hostile):
         for tab in ("model", "quality", "compare") if shown is penguins else ("model", "quality"):
-            with silent_page(browser, color_scheme=scheme, viewport=viewport) as page:
+            with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
                 opened(page, shown, tab)
                 if tab == "quality":
                     page.locator("[data-cell=left_alone] button").click()
@@ -334,16 +328,16 @@ def test_axe_finds_nothing_in_the_tabs(browser, penguins, hostile, scheme, viewp
                 assert not found.response["violations"], found.generate_report()
 
 
-def test_hostile_names_are_text_in_all_tabs(browser, hostile):
-    with silent_page(browser) as page:
+def test_hostile_names_are_text_in_all_tabs(chromium, hostile):
+    with silent_page(chromium) as page:
         for tab in ("model", "quality"):
             opened(page, hostile, tab)
             assert page.locator("main img, main script").count() == 0
             assert HOSTILE[:12] in page.locator(f"#{tab}").inner_text()
 
 
-def test_without_scripts_figures_and_pictures_are_there(browser, penguins):
-    with silent_page(browser, java_script_enabled=False) as page:
+def test_without_scripts_figures_and_pictures_are_there(chromium, penguins):
+    with silent_page(chromium, java_script_enabled=False) as page:
         page.goto(penguins.url)
         assert page.locator("#model article").count() == 7
         assert page.locator("#quality .q-controls").count() == 0
@@ -355,12 +349,12 @@ def test_without_scripts_figures_and_pictures_are_there(browser, penguins):
         assert page.locator("#compare tbody tr").count() > 20
 
 
-def test_of_many_columns_the_first_are_drawn_and_others_open(browser, folder):
+def test_of_many_columns_the_first_are_drawn_and_others_open(chromium, folder):
     rng = np.random.default_rng(4)
     y = rng.choice(["a", "b"], 200)
     table = pd.DataFrame({f"c{at}": rng.normal(size=200) + 0.02 * at * (y == "a") for at in range(150)}).assign(y=y)
     shown = Measured(folder, "many", nv.NaiveBayes(model="textbook").fit(table, target="y"), table, "y", rows=0)
-    with silent_page(browser) as page:
+    with silent_page(chromium) as page:
         opened(page, shown, "model")
         assert page.locator("#model article").count() == 30
         assert page.locator("#model details").count() == 100
@@ -371,8 +365,8 @@ def test_of_many_columns_the_first_are_drawn_and_others_open(browser, folder):
         assert not page.locator(".m-more > button").is_visible()
 
 
-def test_changes_of_one_column_can_be_looked_at(browser, penguins):
-    with silent_page(browser) as page:
+def test_changes_of_one_column_can_be_looked_at(chromium, penguins):
+    with silent_page(chromium) as page:
         opened(page, penguins, "compare")
         page.locator("#compare select").select_option("island")
         visible = page.locator("#compare tr[data-column]:visible")

@@ -1,7 +1,6 @@
 """The scorer of the page says in a browser what Python says: probabilities, contributions, and where words lie."""
 
 import json
-import shutil
 import warnings
 from pathlib import Path
 
@@ -35,7 +34,7 @@ MOST = 2_000  # rows of a set that a model is fitted with: what is compared does
 ASKED = 200
 each_model = pytest.mark.parametrize("model", MODELS)
 
-# What is asked of the scorer in the browser, of each row of a model.
+# What is asked of the scorer in the chromium, of each row of a model.
 ASK = """([flat, rows]) => {
     const model = Naively.model(JSON.parse(flat));
     const plain = (part) => ({ ...part, scores: Array.from(part.scores) });
@@ -65,23 +64,9 @@ MOVE = """([flat, from, to]) => {
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """Return a browser without a window."""
-    driver = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-    places = [Path("/usr/lib/chromium/chromium"), *map(Path, filter(None, [shutil.which("chromium")]))]
-    path = next((place for place in places if place.exists()), None)
-    if path is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
-    with driver.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
-def page(browser):
+def page(chromium):
     """Return an empty page that has the scorer."""
-    found = browser.new_page()
+    found = chromium.new_page()
     found.add_script_tag(content=SCRIPT.read_text(encoding="utf-8"))
     yield found
     found.close()

@@ -12,17 +12,11 @@ pytest.importorskip("starlette", reason="naively[serve] is not installed")
 
 import naively as nv
 
-from .browser import launched, silent_page
+from .browser import silent_page
 from .serving import PENGUINS, ROW, Server, penguin_model  # noqa: F401
 
 TOKEN = "a-token-of-enough-characters"
 PHONE = {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +30,9 @@ def address(server, rest="/"):
 
 
 @pytest.fixture
-def page(browser, server):
+def page(chromium, server):
     """Return a page that asks nobody but the server, and breaks no policy."""
-    with silent_page(browser, allowed=(address(server),), accept_downloads=True) as opened:
+    with silent_page(chromium, allowed=(address(server),), accept_downloads=True) as opened:
         yield opened
 
 
@@ -94,10 +88,10 @@ def test_a_long_file_shows_its_progress(page, server, tmp_path):
     assert len(seen) > 5
 
 
-def test_a_file_that_cannot_be_read_is_a_sentence(browser, server, tmp_path):
+def test_a_file_that_cannot_be_read_is_a_sentence(chromium, server, tmp_path):
     path = tmp_path / "bad.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
-    page = browser.new_page()
+    page = chromium.new_page()
     page.goto(address(server, "/#server"))
     page.set_input_files("#upload-file", str(path))
     page.get_by_role("button", name="Answer").click()
@@ -123,18 +117,18 @@ def test_the_tab_is_reached_and_used_by_keyboard(page, server):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_tab_is_accessible_and_fits_a_phone(browser, penguin_model, scheme, language):  # noqa: F811
+def test_the_tab_is_accessible_and_fits_a_phone(chromium, penguin_model, scheme, language):  # noqa: F811
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe
     with (
         Server(penguin_model, "--language", language) as served,
-        silent_page(browser, allowed=(address(served),), viewport=PHONE, color_scheme=scheme) as page,
+        silent_page(chromium, allowed=(address(served),), viewport=PHONE, color_scheme=scheme) as page,
     ):
         page.goto(address(served, "/#server"))
         page.wait_for_selector("#upload-file")
         assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
         if language == "zh":
             assert "文件" in page.get_by_role("tab", selected=True).inner_text()
-    page = browser.new_page(viewport=PHONE, color_scheme=scheme, bypass_csp=True)
+    page = chromium.new_page(viewport=PHONE, color_scheme=scheme, bypass_csp=True)
     with Server(penguin_model, "--language", language) as served:
         page.goto(address(served, "/#server"))
         page.wait_for_selector("#upload-file")
@@ -143,16 +137,16 @@ def test_the_tab_is_accessible_and_fits_a_phone(browser, penguin_model, scheme, 
     page.close()
 
 
-def test_without_scripts_the_page_names_the_addresses(browser, server):
-    with silent_page(browser, allowed=(address(server),), java_script_enabled=False) as page:
+def test_without_scripts_the_page_names_the_addresses(chromium, server):
+    with silent_page(chromium, allowed=(address(server),), java_script_enabled=False) as page:
         page.goto(address(server))
         assert "/api/v1/openapi.json" in page.locator("#server").inner_text()
 
 
-def test_scripts_of_others_do_not_run(browser, tmp_path):
+def test_scripts_of_others_do_not_run(chromium, tmp_path):
     path, name = tmp_path / "model.parquet", "</script><img src=x onerror=alert(1)>"
     nv.NaiveBayes().fit({name: [name, "b"] * 30}, [name, "out"] * 30).save(path)
-    with Server(path) as server, silent_page(browser, allowed=(address(server),)) as page:
+    with Server(path) as server, silent_page(chromium, allowed=(address(server),)) as page:
         page.on("dialog", lambda dialog: pytest.fail(dialog.message))
         page.goto(address(server, "/#server"))
         page.wait_for_selector("#upload-file")
@@ -160,16 +154,16 @@ def test_scripts_of_others_do_not_run(browser, tmp_path):
         assert page.locator("img").count() == 0
 
 
-def test_the_page_cannot_be_framed(browser, server, tmp_path):
+def test_the_page_cannot_be_framed(chromium, server, tmp_path):
     outer = tmp_path / "outer.html"
     outer.write_text(f'<iframe src="{address(server)}"></iframe>', encoding="utf-8")
-    page = browser.new_page()
+    page = chromium.new_page()
     with page.expect_console_message(lambda said: "frame-ancestors" in said.text):
         page.goto(outer.as_uri())
     page.close()
 
 
-def test_another_site_gets_no_answer(browser, server, penguin_model):  # noqa: F811
+def test_another_site_gets_no_answer(chromium, server, penguin_model):  # noqa: F811
     """A page of another server, of the same machine even, neither reads the model nor gets an answer."""
     ask = (
         "async (url) => { try { const found = await fetch(url + 'api/v1/predict', {method: 'POST', mode: 'no-cors', "
@@ -177,7 +171,7 @@ def test_another_site_gets_no_answer(browser, server, penguin_model):  # noqa: F
         "catch (error) { return 'refused'; } }"
     )
     with Server(penguin_model) as other:
-        context = browser.new_context(bypass_csp=True)
+        context = chromium.new_context(bypass_csp=True)
         page = context.new_page()
         page.goto(address(other))
         assert page.evaluate(ask, address(server)) in ("opaque0", "refused")
@@ -188,9 +182,9 @@ def test_another_site_gets_no_answer(browser, server, penguin_model):  # noqa: F
         context.close()
 
 
-def test_the_token_is_given_once_by_the_form_or_the_fragment(browser, penguin_model):  # noqa: F811
+def test_the_token_is_given_once_by_the_form_or_the_fragment(chromium, penguin_model):  # noqa: F811
     with Server(penguin_model, environment={"NAIVELY_TOKEN": TOKEN}) as server:
-        context = browser.new_context()
+        context = chromium.new_context()
         page, asked = context.new_page(), []
         page.on("request", lambda request: asked.append(request.url))
         page.goto(address(server))
@@ -204,7 +198,7 @@ def test_the_token_is_given_once_by_the_form_or_the_fragment(browser, penguin_mo
         answered(page)
         context.close()
 
-        context = browser.new_context()
+        context = chromium.new_context()
         page = context.new_page()
         page.on("request", lambda request: asked.append(request.url))
         page.goto(address(server, f"/#token={TOKEN}"))
