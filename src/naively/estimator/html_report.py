@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 import numpy as np
+from scipy.special import logsumexp
 
 from .. import __version__
 from .._types import ColumnLike, JsonObject, Places, TableLike
@@ -31,7 +32,7 @@ from .answers import evidence_of
 from .fitted_classifier import FittedClassifier
 from .flattened import flattened
 from .held_out_quality import held_out_quality
-from .reports import information_of_columns
+from .reports import information_of_columns, summary_of_tuning
 from .scored_rows import RowSource, ScoredRows, cells_of_rows, json_cell, scored_rows, time_of_json
 
 # Words times classes that a page holds of each column of texts unless a number is given: about 3 MB. Browsers gave up
@@ -161,6 +162,7 @@ def page_data_of(
     facts, target = column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted)), fitted.schema.target
     # In single precision a probability is off by less than one in a million.
     flat = flattened(fitted, _most_words(fitted, options.words)).to_json(single=True)
+    log_prior = fitted.model.textbook.log_prior
     return PageData(
         flat=flat,
         columns=facts,
@@ -173,6 +175,8 @@ def page_data_of(
         words=word_facts(fitted.model),
         first=_first_row(fitted, rows, facts, flat),
         compare=None if other is None else _comparison(fitted, *other),
+        priors=np.exp(log_prior - logsumexp(log_prior)).tolist(),
+        fitting=summary_of_tuning(fitted),
         server=server,
     )
 

@@ -19,6 +19,7 @@ def model_section(data: PageData, strings: PageStrings) -> Html:
     return joined(
         tag("p", strings.say("model.intro"), css="muted"),
         class_table(data, strings),
+        _fitting(data, strings),
         tag("h3", strings.say("model.columns")),
         tag("p", strings.say("model.columns.note"), css="muted"),
         tag(
@@ -31,6 +32,7 @@ def model_section(data: PageData, strings: PageStrings) -> Html:
 def class_table(data: PageData, strings: PageStrings) -> Html:
     """Return the classes with their numbers of rows and their proportions."""
     total = sum(data.class_rows) or 1.0
+    priors = data.priors or [n / total for n in data.class_rows]
     order = sorted(range(len(data.classes)), key=lambda k: -data.class_rows[k])
     rows = [
         tag(
@@ -38,12 +40,21 @@ def class_table(data: PageData, strings: PageStrings) -> Html:
             tag("th", swatch(k), str(data.classes[k]), scope="row"),
             tag("td", count_text(data.class_rows[k]), css="nv-n"),
             tag("td", probability_text(data.class_rows[k] / total), css="nv-n"),
+            tag("td", probability_text(priors[k]), css="nv-n"),
             tag("td", _bar(data.class_rows[k] / total, fill_class(k))),
         )
         for k in order
     ]
-    head = [strings.say(f"model.{key}") for key in ("class", "rows", "share")]
+    head = [strings.say(f"model.{key}") for key in ("class", "rows", "share", "prior")]
     return table([*head, tag("span", strings.say("model.share"), css="hidden")], rows, css="m-classes")
+
+
+def _fitting(data: PageData, strings: PageStrings) -> Html:
+    """Return how the model was fitted, to be opened."""
+    if not data.fitting:
+        return Html("")
+    lines = tag("ul", [tag("li", line, dir="auto") for line in data.fitting])
+    return tag("details", tag("summary", strings.say("model.fitting")), lines)
 
 
 def column_card(data: PageData, at: int, strings: PageStrings) -> Html:

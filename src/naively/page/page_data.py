@@ -62,6 +62,10 @@ class PageData:
         The words that contribute most to each class, where the model has texts.
     compare : dict, optional
         A comparison with another model.
+    priors : sequence of float, optional
+        The probability of each class before any column is looked at; without it, the proportion of its rows.
+    fitting : sequence of str
+        How the model was fitted, in sentences.
     server : dict, optional
         What the server that serves this page offers; None for a file.
     """
@@ -77,6 +81,8 @@ class PageData:
     first: RowExplanation | None = None
     words: JsonObject | None = None
     compare: JsonObject | None = None
+    priors: Sequence[float] | None = None
+    fitting: Sequence[str] = ()
     server: JsonObject | None = None
 
     @property
