@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -132,7 +133,9 @@ def fitted_pipeline(kind: str, data: Path) -> tuple[Any, dict[str, bool]]:
         bins = KBinsDiscretizer(10, encode="ordinal", quantile_method="averaged_inverted_cdf")
         prepared = make_column_transformer((bins, numbers), (make_pipeline(fill, encode), labels))
         model = CategoricalNB(min_categories=50)
-    return make_pipeline(prepared, model).fit(X, y), columns
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # bins of zeros, which most cells are, are one
+        return make_pipeline(prepared, model).fit(X, y), columns
 
 
 def table_of(data: Path) -> tuple[pd.DataFrame, pd.Series]:
