@@ -167,7 +167,12 @@ def _header(data: PageData, strings: PageStrings, names: Sequence[str]) -> Html:
     links = [tag("a", strings.say(f"page.tab.{name}"), href=f"#{name}", id=f"tab-{name}") for name in names]
     title = tag("div", tag("h1", data.title, dir="auto"), tag("p", about, css="muted", dir="auto"), css="title")
     nav = tag("nav", tag("div", links, css="tabs"), aria_label=strings.say("page.parts"))
-    sticky = tag("div", nav, tag("div", id="answer", css="answer"), css="sticky")
+    sticky = tag(
+        "div",
+        nav,
+        tag("div", id="answer", css="answer", role="region", aria_label=strings.say("page.answer")),
+        css="sticky",
+    )
     return joined(tag("header", title), sticky)
 
 
