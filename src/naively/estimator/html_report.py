@@ -18,13 +18,11 @@ from ..data.files import File, file_of
 from ..data.frame import frame_of
 from ..errors import InvalidInput, InvalidSetting, UnwritableFile
 from ..errors.message import Setting
-from ..judge.quality_counts import QualityCounts, quality_of_scores
-from ..judge.scores import Scores
 from ..page.column_facts import column_facts
 from ..page.page import report_page
 from ..page.page_data import PageData, RowExplanation
 from ..page.page_strings import LANGUAGES
-from ..page.quality import quality_data
+from ..page.quality import quality_data, quality_of
 from ..page.report_rows import DEFAULT_ROWS, ReportRows, places_of_report_rows
 from ..page.row_explanation import row_explanation, typical_row
 from ..page.word_facts import word_facts
@@ -158,7 +156,6 @@ def page_data_of(
     options.check()
     scored = None if source is None else scored_rows(fitted, source, progress)
     rows = None if source is None or scored is None else _rows(fitted, source, scored, options.rows)
-    quality = held_out_quality(fitted) if scored is None or scored.scores is None else _quality(fitted, scored)
     facts, target = column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted)), fitted.schema.target
     # In single precision a probability is off by less than one in a million.
     flat = flattened(fitted, _most_words(fitted, options.words)).to_json(single=True)
@@ -170,7 +167,7 @@ def page_data_of(
         title=options.title or (f"Model of {target}" if target else "Model"),
         version=__version__,
         language=options.language,
-        quality=None if quality is None else quality_data(quality),
+        quality=_quality(fitted, scored),
         rows=rows,
         words=word_facts(fitted.model),
         first=_first_row(fitted, rows, facts, flat),
@@ -187,15 +184,14 @@ def _most_words(fitted: FittedClassifier, words: int | None) -> int | None:
     return most if words is None and any(len(table.values) > most for table in fitted.model.words.values()) else words
 
 
-def _quality(fitted: FittedClassifier, scored: ScoredRows) -> QualityCounts:
-    """Return the quality of the rows of classes that the model knows."""
-    assert scored.scores is not None
+def _quality(fitted: FittedClassifier, scored: ScoredRows | None) -> JsonObject | None:
+    """Return the quality of the rows of classes that the model knows, or of those that were held out at fit."""
+    if scored is None or scored.scores is None:
+        counts = held_out_quality(fitted)
+        return None if counts is None else quality_data(counts)
     some, weights = np.flatnonzero(scored.truth >= 0), scored.scores.weights
-    labels = fitted.all_counts.classes.labels
-    known = Scores.from_indices(
-        scored.posterior[some], scored.truth[some], labels, None if weights is None else weights[some]
-    )
-    return quality_of_scores(known, scored.how)
+    labels, heavy = fitted.all_counts.classes.labels, None if weights is None else weights[some]
+    return quality_of(scored.posterior[some], scored.truth[some], labels, heavy, scored.how)
 
 
 def _rows(fitted: FittedClassifier, source: RowSource, scored: ScoredRows, most: int) -> ReportRows:
