@@ -86,13 +86,14 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session(requires=["wheel"])
 def demo(session: nox.Session) -> None:
-    """Fit a model from a file on the command line, predict with it, and show a first result."""
+    """Fit a model from a file on the command line, predict with it, write its report, and show a first result."""
     install_package(session, *group("demo"))
     data, model = "examples/penguins.csv", "build/penguins.parquet"
     Path("build").mkdir(exist_ok=True)
     session.env["PYTHONUTF8"] = "1"  # Windows would write tables in an older encoding
     session.run("naively", "fit", data, "--target", "species", "-o", model)
     session.run("naively", "predict", model, data, "--limit", "5")
+    session.run("naively", "report", model, data, "-o", "build/report.html")
     session.run("python", "examples/first_result.py")
 
 
