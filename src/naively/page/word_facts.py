@@ -14,7 +14,7 @@ LISTED_WORDS, LISTED_OF_A_CLASS = 400, 30
 # Of each class, so many words that most of its texts hold are compared; a word of few texts decides little.
 COMPARED_WORDS = 20_000
 # Counts that the page holds of frequent words, so that words of a text have theirs.
-FREQUENT_COUNTS = 4_000
+FREQUENT_COUNTS = 20_000
 
 
 def word_facts(model: FittedModel) -> JsonObject | None:
