@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -293,7 +294,7 @@ def test_an_explanation_is_about_the_answer_that_costs_decide(tmp_path: Path) ->
     assert f"({told['contributions']['a']:+.2f})" in answer["why"]
     said = run("explain", model, path, *cost)
     assert said.startswith("Answer: 2 (least expected cost; most probable: 1, ")
-    assert "2 (0." in said.splitlines()[1]
+    assert re.match(r"2 \(\d+\.\d %\) against 1 ", said.splitlines()[1])
     assert "No answer" in run("explain", model, path, "--reject", "0.0001")
     assert "1 is the answer itself; it is compared with 2." in run("explain", model, path, "--against", "1")
 

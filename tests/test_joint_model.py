@@ -524,4 +524,4 @@ def test_the_picture_shows_the_strongest_pairs_and_sums_up_the_others(fitted):
     assert sum(" × " in line for line in lines) == 5
     rest = sum(lead for name, lead in evidence.bars() if name in pairs[5:])
     assert lines[-1].startswith(f"({len(pairs) - 5} other pairs)")
-    assert f"{rest:+.3f}" in lines[-1]
+    assert f"{rest:+.3f}".replace("-", "\N{MINUS SIGN}") in lines[-1]

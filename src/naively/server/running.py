@@ -153,6 +153,8 @@ def guard_of(settings: ServerSettings, port: int) -> Guard:
 def config_of(application: Application, settings: ServerSettings) -> uvicorn.Config:
     """Return the settings of uvicorn; it keeps no log of its own."""
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)
+    # It warns of clients that went away; the log has a line for each of their requests.
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
     return uvicorn.Config(
         application,
         http=protocol_class(),
