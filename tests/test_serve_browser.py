@@ -115,8 +115,7 @@ def test_the_tab_is_reached_and_used_by_keyboard(page, server):
     page.get_by_role("link", name="Save").wait_for()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(("scheme", "language"), [("light", "en"), ("dark", "zh")])
 def test_the_tab_is_accessible_and_fits_a_phone(chromium, penguin_model, scheme, language):  # noqa: F811
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe
     with (
