@@ -5,6 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from importlib import import_module
+from operator import add
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -14,9 +17,10 @@ from .._types import Floats, Label
 from ..errors import DoesNotFit, NotAPart, TextbookFallbackWarning
 from .arithmetic import checked_weight, frozen, on_axes, subtract
 from .axis import Axis
+from .moments import Moments
 from .pairs import JointCounts
-from .table import axis_and_order
-from .word_table import WordTable
+from .table import Table, axis_and_order
+from .word_table import WordTable, sum_of_word_tables
 
 # A Table, Tables, Moments or WordTable; the family of a column says which, and only families look inside.
 ColumnStatistic: TypeAlias = Any
@@ -102,6 +106,7 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
             return NotImplemented
+        self, other = typed_alike(self, other)
         self.check_columns(other)
         classes = self.classes | other.classes
         columns = {name: statistic + other.columns[name] for name, statistic in self.columns.items()}
@@ -111,6 +116,68 @@ class Counts:
 
     def __radd__(self, other: object) -> Counts:
         return self if other == 0 else NotImplemented
+
+    @classmethod
+    def sum_of(cls, parts: Sequence[Counts]) -> Counts:
+        """Return the sum of several counts; words of texts are put together once, and not for each part anew."""
+        first = reduce(lambda known, part: _typed_as(known, part), parts[1:], parts[0])
+        parts = [_typed_as(part, first) for part in parts]
+        for part in parts[1:]:
+            first.check_columns(part)
+        worded = [name for name, statistic in first.columns.items() if isinstance(statistic, WordTable)]
+        total = reduce(add, [part.without_columns(worded) for part in parts])
+        words = {name: sum_of_word_tables([part.columns[name] for part in parts]) for name in worded}
+        columns = {name: words[name] if name in words else total.columns[name] for name in first.columns}
+        return Counts(total.classes, total.rows, columns, total.schema, total.joint)
+
+    def without_columns(self, names: Sequence[str]) -> Counts:
+        """Return the counts of the other columns."""
+        if not names:
+            return self
+        columns = {name: statistic for name, statistic in self.columns.items() if name not in names}
+        return Counts(self.classes, self.rows, columns, self.schema, self.joint)
+
+    # -- bytes --------------------------------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """Return the counts as the bytes of a model file: a sealed Parquet table, with the schema and the joint counts.
+
+        Returns
+        -------
+        bytes
+            What `from_bytes` reads, here or on another machine.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> counts = nv.count({"sky": ["rain", "sunny"]}, ["in", "out"])
+        >>> nv.Counts.from_bytes(counts.to_bytes()) == counts
+        True
+        """
+        data: bytes = _file_format().counts_to_bytes(self)
+        return data
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Counts:
+        """Return the counts that `to_bytes` wrote; nothing in the bytes is executed.
+
+        Parameters
+        ----------
+        data : bytes
+            What `to_bytes` returned, or the contents of a model file.
+
+        Returns
+        -------
+        Counts
+            The counts, with their schema.
+
+        Raises
+        ------
+        UnreadableFile
+            If these are no such bytes, or damaged ones.
+        """
+        counts: Counts = _file_format().counts_of_bytes(data)
+        return counts
 
     def __sub__(self, part: Counts) -> Counts:
         if not isinstance(part, Counts):
@@ -228,6 +295,39 @@ class Counts:
                 raise DoesNotFit(
                     f"Column {name!r} holds vectors of {widths[0]} and of {widths[1]} features.", column=name
                 )
+
+
+def typed_alike(a: Counts, b: Counts) -> tuple[Counts, Counts]:
+    """Return both, columns without any value counted as in the other: missing cells alone tell no type."""
+    return _typed_as(a, b), _typed_as(b, a)
+
+
+def _typed_as(counts: Counts, other: Counts) -> Counts:
+    """Return counts whose columns without any value are those of numbers, where they are in the other."""
+    changed = {
+        name: Moments.of([], theirs.columns, n=none, mean=none, variance=none)
+        for name, theirs in other.columns.items()
+        if isinstance(theirs, Moments) and _is_without_values(counts.columns.get(name))
+        for none in [np.zeros((0, len(theirs.columns)))]
+    }
+    if not changed:
+        return counts
+    schema = (
+        counts.schema
+        if other.schema is None or counts.schema is None
+        else counts.schema.typed_as(other.schema, changed)
+    )
+    return Counts(counts.classes, counts.rows, {**counts.columns, **changed}, schema, None)
+
+
+def _is_without_values(statistic: ColumnStatistic) -> bool:
+    """Tell whether labels were counted of a column in which every cell is missing."""
+    return isinstance(statistic, Table) and all(label is None for label in statistic.values.labels)
+
+
+def _file_format() -> Any:
+    """Return the module that writes and reads counts: it knows schemas, and these know statistics, so it is above."""
+    return import_module("..data.model_file", __package__)
 
 
 def vector_width(statistic: ColumnStatistic) -> int | None:

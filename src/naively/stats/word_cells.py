@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from .._types import Codes, Floats, Longs, Mask, Places
+
+# Cells are added in a table of all words and classes if that has at most so many places for each cell.
+DENSE = 2
 
 
 class WordCells:
@@ -63,3 +67,23 @@ class WordCells:
         out = np.zeros((classes, len(self)))
         out[self.classes, self.words] = counts
         return out
+
+
+def sum_of_cells(parts: Sequence[tuple[WordCells, Places, Longs]], size: int) -> WordCells:
+    """Return the sum of cells, each part with the places of its classes and words among so many words of all."""
+    words = np.concatenate([place[cells.words] for cells, _, place in parts])
+    classes = np.concatenate([place[cells.classes] for cells, place, _ in parts])
+    times, texts = (np.concatenate([getattr(cells, name) for cells, _, _ in parts]) for name in ("times", "texts"))
+    known = words >= 0
+    width = int(classes.max(initial=0)) + 1
+    keys = (words * width + classes)[known]
+    if width * size <= DENSE * len(keys):
+        dense = [np.bincount(keys, part[known], width * size).astype(np.float64) for part in (times, texts)]
+        return WordCells.of(*(part.reshape(size, width).T for part in dense))
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    found = keys[first]
+    sums: list[Floats] = [np.add.reduceat(part[known][order], first) for part in (times, texts)]
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(found // width, minlength=size))])
+    return WordCells(starts, (found % width).astype(np.int32), *sums)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,9 @@ from ..errors import DoesNotFit, NotAPart
 from .arithmetic import checked_weight, frozen, subtract
 from .axis import Axis
 from .table import table_as_text
-from .word_cells import WordCells
+from .word_cells import WordCells, sum_of_cells
+
+ArrowNames: TypeAlias = Any  # an Arrow array of bytes
 
 
 class Lexicon(Protocol):
@@ -37,7 +39,10 @@ class Lexicon(Protocol):
     def numbers(self, names: Iterable[str]) -> Codes:
         """Return the numbers of words, -1 for those that are not known."""
 
-    def joined(self, names: list[str]) -> tuple[Lexicon, Codes]:
+    def names_as_bytes(self, numbers: Codes) -> ArrowNames:
+        """Return the names of some words as an Arrow array."""
+
+    def united(self, named: Sequence[ArrowNames]) -> tuple[Lexicon, list[Codes]]:
         """Return a lexicon that knows these words, too, and their numbers in it; those of its own words stay."""
 
     def of(self, numbers: Codes) -> Lexicon:
@@ -225,20 +230,53 @@ class WordTable:
         return f"WordTable: {self.times.sum():.10g} words counted\n" + table_as_text(self.classes, self.values, self.n)
 
 
-def on_one_lexicon(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floats], list[Floats]]:
-    """Return the counts of two tables laid out for the classes and words of both."""
+def sum_of_word_tables(tables: Sequence[WordTable]) -> WordTable:
+    """Return the sum of tables; words of all lexicons are put together once, and not for each table anew."""
+    first, classes = tables[0], tables[0].classes
+    for table in tables[1:]:
+        check_tokens(first, table)
+        classes = classes | table.classes
+    if first.numbered or all(table.lexicon is first.lexicon for table in tables):
+        lexicon, places = first.lexicon, [np.arange(table.size, dtype=np.int64) for table in tables[1:]]
+    else:
+        lexicon, places = united_lexicon(first, tables[1:])
+    places = [np.arange(first.size, dtype=np.int64), *places]
+    size = max((int(place.max(initial=-1)) + 1 for place in places), default=0)
+    cells = sum_of_cells(
+        [(t.cells, classes.places(t.classes.labels), p) for t, p in zip(tables, places, strict=True)], size
+    )
+    return WordTable.of_cells(classes, lexicon, cells)
+
+
+def check_tokens(a: WordTable, b: WordTable) -> None:
+    """Refuse texts that were split in different ways."""
     if a.lexicon.tokens != b.lexicon.tokens or a.lexicon.fixed != b.lexicon.fixed:
         raise DoesNotFit(
             f"Texts were split in two ways, {a.lexicon.tokens} and {b.lexicon.tokens}; give both the same family."
         )
+
+
+def united_lexicon(first: WordTable, others: Sequence[WordTable]) -> tuple[Lexicon, list[Longs]]:
+    """Return a lexicon of the words of all tables, and the place in it of each word of the others, -1 if not seen."""
+    seen = [np.flatnonzero(table.seen).astype(np.int32) for table in others]
+    names = [table.lexicon.names_as_bytes(own) for table, own in zip(others, seen, strict=True)]
+    lexicon, found = first.lexicon.united(names)
+    if first.lexicon.fixed and lexicon is not first.lexicon:
+        raise DoesNotFit("Texts were counted by two vocabularies; only counts of the same one add up.")
+    places = []
+    for table, own, numbers in zip(others, seen, found, strict=True):
+        place = np.full(table.size, -1, dtype=np.int64)
+        place[own] = numbers
+        places.append(place)
+    return lexicon, places
+
+
+def on_one_lexicon(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floats], list[Floats]]:
+    """Return the counts of two tables laid out for the classes and words of both."""
+    check_tokens(a, b)
     classes, lexicon, place = a.classes | b.classes, a.lexicon, np.arange(b.size, dtype=np.int64)
     if a.lexicon is not b.lexicon and not a.numbered:
-        own = np.flatnonzero(b.seen).astype(np.int32)
-        lexicon, numbers = a.lexicon.joined(b.lexicon.names(own))
-        place = np.full(b.size, -1, dtype=np.int64)
-        place[own] = numbers
-        if a.lexicon.fixed and lexicon is not a.lexicon:
-            raise DoesNotFit("Texts were counted by two vocabularies; only counts of the same one add up.")
+        lexicon, (place,) = united_lexicon(a, [b])
     size = max(a.size, int(place.max(initial=-1)) + 1)
     mine = [on_words(part, a.classes, classes, size) for part in a._parts]
     return classes, lexicon, mine, [on_words(part, b.classes, classes, size, place) for part in b._parts]

@@ -14,6 +14,7 @@ from .._threads import allowed
 from .._types import Codes, ColumnLike, Floats, Longs, Mask
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
+from .arrow_buffers import arrow_buffers_of
 from .column import arrow_of_strings, kernel_texts, kernel_texts_of_arrow, strings_of
 from .tokens import Tokens
 
@@ -223,15 +224,27 @@ class TextReader:
             self._numbers |= zip(self.names(new), new.tolist(), strict=True)
         return np.array([self._numbers.get(name, -1) for name in names], dtype=np.int32)
 
-    def joined(self, names: list[str]) -> tuple[TextReader, Codes]:
+    def united(self, named: Sequence[pa.Array]) -> tuple[TextReader, list[Codes]]:
         """Return a reader that knows these tokens, too, and their numbers in it; those of its own tokens stay."""
-        found = self.numbers(names)
-        if not (found < 0).any():
+        import pyarrow as pa  # which is not needed to read texts of Python
+
+        every = [self.names_as_bytes(np.arange(len(self), dtype=np.int32)), *named]
+        ends, every = np.cumsum([len(part) for part in every]), pa.concat_arrays(every).dictionary_encode()
+        found, names = np.split(every.indices.to_numpy(), ends[:-1])[1:], every.dictionary
+        if len(names) == len(self):
             return self, found
-        new = [name for name, number in zip(names, found, strict=True) if number < 0]
-        both = TextReader(self.tokens, [*self.names(), *new], fixed=self.fixed, threads=self.threads)
-        found[found < 0] = np.arange(len(self), len(both), dtype=np.int32)
+        both, buffers = TextReader(self.tokens, fixed=self.fixed, threads=self.threads), arrow_buffers_of(names)
+        assert buffers.plain is not None, "names lie one after the other"
+        both._words.name(_kernels.TextColumn.buffer(*buffers.plain, None, 0, 0, True), self.tokens.in_parts)
         return both, found
+
+    def names_as_bytes(self, numbers: Codes) -> pa.Array:
+        """Return the names of some tokens as an Arrow array of bytes."""
+        import pyarrow as pa
+
+        ends, data = self._words.names(np.ascontiguousarray(numbers, np.int32))
+        starts = np.concatenate([np.zeros(1, np.int64), ends]).astype(np.int64)
+        return pa.Array.from_buffers(pa.large_binary(), len(ends), [None, pa.py_buffer(starts), pa.py_buffer(data)])
 
     def of(self, numbers: Codes) -> TextReader:
         """Return a reader that knows some of these tokens only, numbered in this order."""

@@ -47,7 +47,7 @@ it is in every version of the format, so that a newer file can be told from a da
 (Counts: 9 rows (ham: 5, spam: 4), 1 columns, {'trained by': 'me'})
 """
 
-from .file import StoredModel, read_counts, read_model, write_model
+from .file import StoredModel, counts_of_bytes, counts_to_bytes, read_counts, read_model, write_model
 from .offsets import ValueOffsets
 from .pairs import EXPECTED_MARK, joint_counts
 from .rows import StoredRows
@@ -57,6 +57,8 @@ __all__ = [
     "StoredModel",
     "StoredRows",
     "ValueOffsets",
+    "counts_of_bytes",
+    "counts_to_bytes",
     "joint_counts",
     "read_counts",
     "read_model",

@@ -22,8 +22,9 @@ from ..._types import Json, JsonObject
 from ...errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
 from ...stats import Axis, Counts, WordTable
 from ...stats.pairs import JointCounts
+from ..schema import Schema
 from .offsets import ValueOffsets, offset_rows, stored_offsets
-from .pairs import EXPECTED_MARK, MARK, Sums, joint_rows, pairs_piece, sums_of
+from .pairs import EXPECTED_MARK, MARK, Sums, joint_counts, joint_rows, pairs_piece, sums_of
 from .rows import StoredRows, kept_row_parts, row_part_sizes, stored_rows
 from .statistics import (
     NEEDED,
@@ -263,10 +264,38 @@ def read_counts(path: str | os.PathLike[str]) -> tuple[Counts, JsonObject]:
     return read_model(path)[:2]
 
 
+def counts_to_bytes(counts: Counts) -> bytes:
+    """Return counts as the bytes of a file, with their schema beside them."""
+    return sealed(parquet(counts, {} if counts.schema is None else {"schema": counts.schema.to_json()}))
+
+
+def counts_of_bytes(data: bytes) -> Counts:
+    """Return the counts in the bytes of a file, with their schema and what was counted of pairs."""
+    return with_schema(read_bytes(data, "the bytes of counts"))
+
+
+def with_schema(stored: StoredModel) -> Counts:
+    """Return the counts that were stored, with their schema and what was counted of pairs, if there is any."""
+    counts, said = stored.counts, stored.about.get("schema")
+    if said is None:
+        return counts
+    schema = Schema.from_json(said)
+    joint = None if stored.together is None else joint_counts(stored.together, counts.classes, schema.grid)
+    return Counts(counts.classes, counts.rows, counts.columns, schema, joint)
+
+
 def read_model(path: str | os.PathLike[str]) -> StoredModel:
     """Return everything that is in a file."""
     try:
         data = contents(Path(path))
+    except Refused as error:
+        raise UnreadableFile(path, str(error)) from None
+    return read_bytes(data, path)
+
+
+def read_bytes(data: bytes, path: str | os.PathLike[str]) -> StoredModel:
+    """Return everything that is in the bytes of a file; the path is for messages."""
+    try:
         check_seal(data)
         return model_of_bytes(data)
     except Refused as error:
