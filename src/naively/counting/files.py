@@ -26,7 +26,7 @@ from ..stats.row_weights import weights_of_column
 from .ahead import ahead
 from .counter import TableCounter
 from .encoded_rows import EncodedRows
-from .first_look import cells_hasher, uncut_columns, with_cuts, with_word_pairs
+from .first_look import PAIRED, cells_hasher, uncut_columns, with_cuts, with_word_pairs
 from .row_hash import RowHasher, frame_hashes
 from .sample import RowSample
 from .second_pass import Blocks
@@ -90,6 +90,9 @@ class FileRows:
     scale: float = 1.0  # what all weights are multiplied by
     weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum
     heaviest: Floats | None = None  # the weight of the heaviest row of each class, by its code, class weights included
+    narrow: bool = False  # whether texts and vectors are not counted
+    may_be_empty: bool = False  # whether there need be no row: these are some of many rows
+    each_block: Callable[[LabeledBlock], None] | None = None  # called with every block that is counted
     sample: RowSample | None = None
     measuring: RowSample | None = None  # a smaller one, of numbers alone, to measure their mutual information
     named, cells = True, 1 << 30
@@ -97,18 +100,23 @@ class FileRows:
 
     def schema(self, families: FamilySettings | Schema | None, pairs: bool = True) -> Schema:
         """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
+        schema = self.schema_by_types(families)
+        if pairs and not isinstance(families, Schema):
+            schema = with_word_pairs(schema, lambda name: self.source.text_bytes(name, PAIRED))
+        return self._cut(schema)
+
+    def schema_by_types(self, families: FamilySettings | Schema | None) -> Schema:
+        """Return what the columns are, as far as that does not follow from all rows: bins may have no cuts yet."""
         if isinstance(families, Schema):
             self.asked = families
-            return self._cut(replace(families, target=self.of_target, weight=self.weight))
+            return replace(families, target=self.of_target, weight=self.weight)
         apart = [self.of_target, *([] if self.weight is None else [self.weight]), *self.ignore]
         schema = self.source.schema(families, apart)
         if not len(schema):
             path = self.source.paths[0]
             raise InvalidInput(f"{path} has no column to learn from beside {', '.join(apart)}.", path=path)
         self.asked = families or ()
-        if pairs:
-            schema = with_word_pairs(schema, lambda _: self.source.unpacked)
-        return self._cut(replace(schema, target=self.of_target, weight=self.weight))
+        return replace(schema, target=self.of_target, weight=self.weight)
 
     def _cut(self, schema: Schema) -> Schema:
         """Return the schema with all bins cut; where there are some, the files are gone over once for that."""
@@ -235,7 +243,10 @@ class FileRows:
             folds = folds_of(part)
             with in_file(self.source, part.file, part.begin):
                 block = counter.encoded(part.frame, 0, part.frame.rows, threads)
-                counter.add_apart(counters, folds, block, part.y, part.weights, threads)
+                counted = block._replace(vectors={}) if self.narrow else block
+                counter.add_apart(counters, folds, counted, part.y, part.weights, threads)
+            if self.each_block is not None:
+                self.each_block(part)
             self.first = self.first or part.frame
             self._sample(hasher, part, block, folds, threads)
             if part.own is not None:
@@ -249,6 +260,8 @@ class FileRows:
             self._note(part)
             self._set_aside(counters)
             self.report_progress(part)
+        if self.may_be_empty:
+            return
         if self.rows == before:
             names = ", ".join(self.source.paths[at] for at in which)
             raise InvalidInput(f"{names}: there are no rows, only names of columns. There is nothing to learn from.")
@@ -305,7 +318,8 @@ class FileRows:
             sizes = [self.source.bytes(at) for at in range(len(self.source.paths))]
             here = min(int(self.source.row_bytes(part.file) * (part.begin + part.frame.rows)), sizes[part.file])
             before, passes = self.passes
-            self.progress(self.rows, before * sum(sizes) + sum(sizes[: part.file]) + here, passes * sum(sizes))
+            done = before * sum(sizes) + sum(sizes[: part.file]) + here
+            self.progress(self.rows, done, passes * sum(sizes) or None)  # the size of a stream is not known
 
 
 def measured_rows(columns: int) -> int:
@@ -347,6 +361,7 @@ def each_block(
 ) -> list[Answer]:
     """Return what a function returns for each block of rows of files; the next block is read meanwhile."""
     answers = []
+    file.keep_no_more()
     for block in ahead(file.blocks(range(len(file.paths)), schema, beside, threads)):
         with in_file(file, block.file, block.begin):
             answers.append(ask(block.table))

@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from .._threads import allowed
 from .._types import CellLike, Codes, ColumnLike, DType, Floats, Hashes, Label, Places, TableLike
@@ -16,7 +17,7 @@ from ..data.column import NOUNS, FamilySettings
 from ..data.dict_rows import few_rows
 from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
-from ..data.schema import Schema
+from ..data.schema import Schema, likely
 from ..data.target import SoftLabels, Target, check_kinds, target_of, type_for
 from ..data.values import ColumnValues
 from ..errors import InvalidInput, InvalidSetting
@@ -123,6 +124,8 @@ def labeled_rows(
 ) -> AnyRows:
     """Return the rows of any table or file, with their classes: given apart, or as a column of the table."""
     file = file_of(X)
+    if file is not None and file.is_stream and y is not None:
+        X, file = pa.Table.from_batches([batch for table in file.batches() for batch in table.to_batches()]), None
     if file is not None:
         return rows_of_file(file, y, target, weights, unlabelled, schema)
     few = None if schema is None or target is not None or isinstance(weights, str) else few_rows(X, schema)
@@ -334,17 +337,19 @@ def count(
     sample_weight: ColumnLike = None,
     ignore: Sequence[str] = (),
     weight: str | None = None,
+    unlabelled: str = "error",
+    classes: Sequence[Label] = (),
     progress: Progress | None = None,
     n_jobs: int | None = None,
 ) -> Counts:
-    """Count a table or files: the rows of each class, and a statistic for each column.
+    """Count a table, a stream or files: the rows of each class, and a statistic for each column.
 
     Counts of the same columns add and subtract. `NaiveBayes.from_counts` makes a classifier of them.
 
     Parameters
     ----------
-    source : data frame, array, dict of columns, path or File
-        The rows.
+    source : data frame, array, dict of columns, Arrow stream, path or File
+        The rows. There may be none, if these are some of many rows: the counts are then zero.
     y : array-like of shape (n_rows,), optional
         The class of each row. For files, and instead for tables, give `target`.
     target : str, optional
@@ -354,11 +359,15 @@ def count(
     sample_weight : array-like of shape (n_rows,) or str, optional
         The weight of each row, or the column of the weights.
     ignore : sequence of str, default=()
-        Columns of files that are not counted.
+        Columns that are not counted.
     weight : str, optional
-        The column of the weights in files.
+        The column of the weights; another name of `sample_weight` for files.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label: refuse them, or skip them.
+    classes : sequence of labels, default=()
+        Classes that are counted though no row has them, such as those of other parts.
     progress : callable, optional
-        Called with the rows and bytes read so far, and the bytes of all files.
+        Called with the rows and bytes read so far, and the bytes of all files; None if that is not known.
     n_jobs : int, optional
         How many threads count. By default as many as there are processors.
 
@@ -377,18 +386,51 @@ def count(
     >>> (monday + tuesday) - tuesday == monday
     True
     """
-    rows = labeled_rows(source, y, target, sample_weight if weight is None else weight, "error")
-    if isinstance(rows, FileRows):
-        rows.ignore, rows.progress = ignore, progress
-    elif len(ignore) or weight is not None or progress is not None:
-        raise InvalidInput(
-            Setting("ignore"),
-            ", ",
-            Setting("weight"),
-            " and ",
-            Setting("progress"),
-            " are for files; give a table without those columns.",
-        )
-    counter = TableCounter(rows.schema(schema))
+    if unlabelled not in ("error", "skip"):
+        raise InvalidSetting(Setting("unlabelled", unlabelled), " must be 'error' or 'skip'.")
+    weights = sample_weight if weight is None else weight
+    file = file_of(source)
+    if file is not None and (y is None or not file.is_stream):
+        rows = rows_of_file(file, y, target, weights, unlabelled, None)
+        rows.ignore, rows.progress, rows.may_be_empty = tuple(ignore), progress, True
+        return counted_file(rows, schema, classes, n_jobs)
+    frame = without_ignored(frame_of(source), ignore)
+    if not frame.rows:
+        return TableCounter(empty_schema(frame, target, weights, schema), tuple(classes)).value()
+    found: Rows = labeled_rows(frame, y, target, weights, unlabelled)
+    counter = TableCounter(found.schema(schema), tuple(classes))
+    count_rows(counter, found, allowed(n_jobs))
+    if progress is not None:
+        progress(frame.rows, 0, None)
+    return counter.value()
+
+
+def counted_file(
+    rows: FileRows, schema: FamilySettings | Schema | None, classes: Sequence[Label], n_jobs: int | None
+) -> Counts:
+    """Return the counts of rows of files or of a stream, in one pass if the schema needs no other."""
+    if rows.source.is_empty and isinstance(schema, Schema):
+        return TableCounter(schema, tuple(classes)).value()
+    counter = TableCounter(rows.schema(schema), tuple(classes))
+    rows.source.keep_no_more()
     count_rows(counter, rows, allowed(n_jobs))
     return counter.value()
+
+
+def without_ignored(frame: Frame, ignore: Sequence[str]) -> Frame:
+    """Return a frame without some of its columns."""
+    for name in ignore:
+        if name not in frame.columns:
+            raise InvalidInput(f"The table has no column {name!r}{likely(name, frame.names)}", column=name)
+    return frame.only([name for name in frame.names if name not in set(ignore)]) if ignore else frame
+
+
+def empty_schema(
+    frame: Frame, target: str | None, weights: ColumnLike | str | None, families: FamilySettings | Schema | None
+) -> Schema:
+    """Return what the columns of a table without rows are."""
+    if isinstance(families, Schema):
+        return families
+    apart = {target, weights} if isinstance(weights, str) else {target}
+    rest = frame.only([name for name in frame.names if name not in apart])
+    return replace(rest.schema(families).with_families(families), target=target)

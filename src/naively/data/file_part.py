@@ -18,8 +18,8 @@ class FilePart(Protocol):
     """One of the files that a `File` names."""
 
     @property
-    def path(self) -> Path:
-        """Where it is read: itself, or a copy that was unpacked."""
+    def path(self) -> Path | None:
+        """Where it is read: itself, or a copy that was unpacked; None of a stream."""
 
     @property
     def shown(self) -> str:

@@ -33,6 +33,7 @@ from .file_part import FilePart, OpenPart
 from .file_paths import paths_of
 from .missing_values import with_usual
 from .schema import Schema, likely
+from .streams import DatasetPart, StreamPart, stream_of
 from .typed_files import Database, JsonLines, Parquet
 from .unpacking import unpack
 
@@ -186,7 +187,9 @@ class File:
     def but(self, **changes: Any) -> File:
         """Return the same files read in another way; what was piped in is not read again."""
         other = replace(self, **changes)
-        if "-" in self.paths:
+        if self.is_stream:
+            vars(other).update({"_places": self._places, "_parts": self._parts})
+        elif "-" in self.paths:
             vars(other).update({"_first": self, "_spooled": self._spooled})  # the copy goes when both have gone
         return other
 
@@ -197,17 +200,50 @@ class File:
         vars(other).update(own | {"_columns": self._columns, "_mixed": self._mixed})
         return other
 
+    @classmethod
+    def of_stream(cls, part: StreamPart | DatasetPart) -> File:
+        """Return a stream of rows, to be read as files are."""
+        file = cls(part.shown)
+        vars(file).update({"_places": ((part.shown, {}),), "_parts": (part,)})
+        return file
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the rows come from a stream, and not from files."""
+        return isinstance(vars(self).get("_parts", (None,))[0], StreamPart | DatasetPart)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether this is a stream without any batch, so that not even its columns are known."""
+        return self.is_stream and not self.columns()
+
+    def keep_no_more(self) -> None:
+        """Let the next reading be the last: rows of a stream are not kept any longer to be read again."""
+        for part in self._parts if self.is_stream else ():
+            part.keep_no_more()  # type: ignore[attr-defined]  # all of them are streams
+
     def bytes(self, at: int) -> int:
-        """Return the size of one of the files."""
-        return self._parts[at].path.stat().st_size
+        """Return the size of one of the files; 0 of a stream, whose size is not known."""
+        path = self._parts[at].path
+        return 0 if path is None else path.stat().st_size
+
+    def text_bytes(self, name: str, most: float) -> float:
+        """Return about how many bytes a column of texts takes: of files all columns, of a stream up to `most`."""
+        if not self.is_stream:
+            return self.unpacked
+        found = 0.0
+        for batch in self._parts[0].batches({name: PROSE}, ROWS, None, None):
+            found += batch.nbytes
+            if found > most:
+                break
+        return found
 
     @property
     def unpacked(self) -> float:
-        """About how many bytes the rows would take as plain text."""
-        paths = [part.path for part in self._parts]
-        plain = (isinstance(part, (Delimited, JsonLines)) and packing(part.path) is None for part in self._parts)
-        sizes = zip(paths, plain, strict=True)
-        return float(sum(path.stat().st_size * (1 if as_it_is else PACKED) for path, as_it_is in sizes))
+        """About how many bytes the rows of files would take as plain text."""
+        plain = (isinstance(part, Delimited | JsonLines) and packing(part.path) is None for part in self._parts)
+        sizes = (self.bytes(at) for at in range(len(self._parts)))
+        return float(sum(size * (1 if as_it_is else PACKED) for size, as_it_is in zip(sizes, plain, strict=True)))
 
     def notes(self) -> tuple[str, ...]:
         """Return what is worth knowing of how the files were read, those that were."""
@@ -404,13 +440,14 @@ def with_constants(table: pa.Table, constant: Mapping[str, str], cells: Mapping[
 
 
 def file_of(X: TableLike) -> File | None:
-    """Return what is given as a file, a path or a list of paths as a File; None if it is something else."""
+    """Return a file, a path, a list of paths or a stream as a File; None if this is something else."""
     if type(X) is dict:  # first, as single rows are the quickest questions
         return None
     if isinstance(X, File):
         return X
     if isinstance(X, (str, os.PathLike)):
         return File(X)
-    if isinstance(X, (list, tuple)) and X and all(isinstance(one, os.PathLike) for one in X):
-        return File(X)
-    return None
+    if isinstance(X, (list, tuple)):
+        return File(X) if X and all(isinstance(one, os.PathLike) for one in X) else None
+    stream = stream_of(X)
+    return None if stream is None else File.of_stream(stream)

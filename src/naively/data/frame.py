@@ -365,11 +365,11 @@ def frame_of_any(X: TableLike) -> Frame:
 
 def series_values(name: str, series: ColumnLike) -> ColumnValues:
     """Return a series of any library as Values, with its declared levels, if it has some."""
+    if isinstance(series, (pa.Array, pa.ChunkedArray)):
+        return arrow_values(name, series)
     kind = series.dtype
     if isinstance(kind, np.dtype):  # pandas over NumPy: as it lies
         return ColumnValues(name, np.asarray(series))
-    if isinstance(series, (pa.Array, pa.ChunkedArray)):
-        return arrow_values(name, series)
     if hasattr(series, "to_arrow"):  # Polars: turned to Arrow a block at a time
         # The categories of its Categorical are those seen so far, by any column; an Enum declares them in order.
         levels = tuple(series.dtype.categories) if type(kind).__name__ == "Enum" else None
@@ -377,6 +377,9 @@ def series_values(name: str, series: ColumnLike) -> ColumnValues:
         return ColumnValues(name, series, levels, newest, ordered=levels is not None)
     if (known := known_series(series)) is not None:
         return ColumnValues(name, known.data, known.levels, ordered=known.ordered)
+    if getattr(kind, "tz", None) is not None:  # Arrow would ask pandas for it in a way that warns
+        moments = series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+        return arrow_values(name, pa.array(moments, pa.timestamp(kind.unit, str(kind.tz)), from_pandas=True))
     return arrow_values(name, pa.array(series, from_pandas=True))
 
 

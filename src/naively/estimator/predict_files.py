@@ -57,12 +57,13 @@ def _blocks_with_progress(file: File, progress: Progress | None = None) -> Itera
     sizes = [file.bytes(at) for at in range(len(file.paths))]
     total = sum(sizes) if file.limit is None else min(sum(sizes), int(file.limit * file.row_bytes(0)))
     rows = 0
+    file.keep_no_more()
     for block in ahead(file.blocks(range(len(sizes)), None)):
         yield block
         rows += block.table.num_rows
         if progress is not None:
             here = min(int(file.row_bytes(block.file) * (block.begin + block.table.num_rows)), sizes[block.file])
-            progress(rows, sum(sizes[: block.file]) + here, total)
+            progress(rows, sum(sizes[: block.file]) + here, total or None)
     if not rows:
         yield FileBlock(0, 0, pa.table({name: pa.nulls(0) for name in file.columns()}))
 

@@ -1,0 +1,289 @@
+"""Streams of Arrow batches where a file may stand: readers, datasets, generators of tables, frames of lazy engines.
+
+A stream is read once. What was read is held in memory while it is little, and then in a temporary file, so that it can
+be read again: to guess types from the first rows, and to count pairs of columns after single columns.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from types import GeneratorType
+from typing import Any
+
+import pyarrow as pa
+
+from .._types import TableLike
+from ..errors import InvalidInput, UnreadableRows
+from .block import ROWS
+from .typed_files import Typed, up_to
+
+# Batches are held in memory up to so many bytes; more are written to a temporary file.
+HELD = 1 << 26
+# Batches are asked for until every column has a type, but no more than so many rows.
+LOOKED_AT = 50_000
+# Libraries whose tables lie in memory, though they can be streamed, too.
+EAGER = frozenset({"cudf", "modin", "narwhals", "numpy", "pandas", "polars", "pyarrow", "scipy"})
+
+Batches = Iterable[TableLike]  # tables of any library, one after the other
+OpenStream = Callable[[], Batches]
+
+
+# -- which objects are streams -------------------------------------------------------------------------------------
+
+
+def stream_of(X: TableLike) -> StreamPart | DatasetPart | None:
+    """Return what can be read batch by batch as a part of a `File`; None if it is something else."""
+    kind = type(X)
+    library = kind.__module__.partition(".")[0]
+    if library == "pyarrow" and kind.__name__.endswith("Dataset"):
+        return DatasetPart(X, f"<{kind.__name__}>")
+    opened = _opened_by_library(X, library, kind.__name__)
+    if opened is not None:
+        return StreamPart(opened, f"<{kind.__name__}>")
+    if isinstance(X, GeneratorType) or (isinstance(X, Iterator) and not hasattr(X, "read")):
+        return StreamPart(lambda: X, f"<{kind.__name__}>")
+    if library not in EAGER and hasattr(X, "__arrow_c_stream__"):
+        return StreamPart(lambda: pa.RecordBatchReader.from_stream(X), f"<{kind.__name__}>")
+    return None
+
+
+def stream_of_table(table: TableLike) -> StreamPart:
+    """Return one table of any library as a stream of its rows."""
+    return StreamPart(lambda: (table,), f"<{type(table).__name__}>")
+
+
+def _opened_by_library(X: Any, library: str, name: str) -> OpenStream | None:
+    """Return what opens the stream of an object of a known library; None if it is none of those."""
+    if library == "narwhals" and name == "LazyFrame":
+        native = X.to_native()
+        return _opened_by_library(native, type(native).__module__.partition(".")[0], type(native).__name__)
+    if library == "pyspark":
+        raise InvalidInput(
+            "A DataFrame of Spark is not read into one process. Use naively.spark: spark.fit(df, target=…), "
+            "spark.count, spark.predict(model, df) and spark.evaluate; or give df.toArrow(), if it fits into memory."
+        )
+    return next((opened for of, opened in _openers(X) if of == (library, name)), None)
+
+
+def _openers(X: Any) -> Iterator[tuple[tuple[str, str], OpenStream]]:
+    """Yield the classes whose objects are streams, by library and name, with what opens them."""
+    yield ("pyarrow", "RecordBatchReader"), lambda: X
+    yield ("pyarrow", "Scanner"), lambda: X.to_batches()
+    yield ("polars", "LazyFrame"), lambda: _polars_batches(X)
+    for duckdb in ("duckdb", "_duckdb"):
+        yield (duckdb, "DuckDBPyRelation"), lambda: _duckdb_batches(X)
+    yield ("ibis", "Table"), lambda: X.to_pyarrow_batches(chunk_size=ROWS)
+    yield ("dask", "DataFrame"), lambda: (X.get_partition(at).compute() for at in range(X.npartitions))
+    yield ("dask_expr", "DataFrame"), lambda: (X.get_partition(at).compute() for at in range(X.npartitions))
+    yield ("daft", "DataFrame"), lambda: X.to_arrow_iter()
+    for ray in ("Dataset", "MaterializedDataset"):
+        yield ("ray", ray), lambda: X.iter_batches(batch_size=ROWS, batch_format="pyarrow")
+
+
+def _polars_batches(frame: Any) -> Batches:
+    """Return the rows of a lazy frame of Polars batch by batch; before version 1.34, all at once."""
+    if hasattr(frame, "collect_batches"):
+        found: Batches = frame.collect_batches(chunk_size=ROWS, maintain_order=True)
+        return found
+    return [frame.collect(engine="streaming")]
+
+
+def _duckdb_batches(relation: Any) -> Batches:
+    """Return the rows of a relation of DuckDB batch by batch, whatever this version calls it."""
+    names = ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch")
+    found: Batches = getattr(relation, next(name for name in names if hasattr(relation, name)))(ROWS)
+    return found
+
+
+# -- the rows of a stream ------------------------------------------------------------------------------------------
+
+
+class StreamPart(Typed):
+    """A stream as a part of a `File`: its columns have types of Arrow."""
+
+    row_bytes, size = 0.0, 0  # neither is known
+    path = None
+
+    def __init__(self, opened: OpenStream, shown: str) -> None:
+        self.shown, self._opened, self._keeping = shown, opened, True
+
+    @cached_property
+    def _rows(self) -> ReplayedBatches:
+        return ReplayedBatches(self._opened(), self.shown)
+
+    @cached_property
+    def _types(self) -> pa.Schema:
+        return self._rows.schema
+
+    def batches(
+        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Return the rows of some columns."""
+        some = limit is not None  # a look at the first rows, which are read again in any case
+        yield from up_to(self._rows.again(keeping=some or self._keeping), types, limit)
+
+    def keep_no_more(self) -> None:
+        """Let the next reading be the last: rows that come are not kept to be read again."""
+        self._keeping = False
+
+
+class DatasetPart(Typed):
+    """A dataset of PyArrow as a part of a `File`; it can be read again, and only the columns that are needed."""
+
+    row_bytes, size = 0.0, 0
+    path = None
+
+    def __init__(self, dataset: Any, shown: str) -> None:
+        self.shown, self._dataset = shown, dataset
+
+    @property
+    def _types(self) -> pa.Schema:
+        return self._dataset.schema
+
+    def batches(
+        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Return the rows of some columns."""
+        try:
+            found = self._dataset.to_batches(columns=list(types), batch_size=rows, use_threads=threads != 1)
+            yield from up_to((batch for batch in found if batch.num_rows), types, limit)
+        except (pa.ArrowException, OSError) as error:
+            raise UnreadableRows(self.shown, None, f"it cannot be read ({error}).") from None
+
+    def keep_no_more(self) -> None:
+        """Do nothing: no row is kept."""
+
+
+class ReplayedBatches:
+    """Batches that can be read again, though they come only once: those that came are kept."""
+
+    def __init__(self, tables: Batches, shown: str) -> None:
+        self._coming, self.shown = record_batches(tables, shown), shown
+        self._declared: pa.Schema | None = getattr(tables, "schema", None)  # as a reader has it before any batch
+        self._first: list[pa.RecordBatch] = []  # in memory
+        self._bytes = 0
+        self._file: tempfile._TemporaryFileWrapper[bytes] | None = None  # where more of them lie
+        self._writer: pa.ipc.RecordBatchStreamWriter | None = None
+        self._lost = False  # whether batches came that were not kept
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The types of the columns: those of the first batches in which a column has one."""
+        found: list[pa.RecordBatch] = []
+        types: pa.Schema | None = None
+        for batch in self._coming:
+            found.append(batch)
+            types = batch.schema if types is None else _with_known_types(types, batch.schema)
+            open_ones = any(pa.types.is_null(field.type) for field in types)
+            if not open_ones or sum(one.num_rows for one in found) >= LOOKED_AT:
+                break
+        if types is None:  # there is no batch; who knows the types of others can tell them
+            return self._declared or pa.schema([])
+        for at, batch in enumerate(found):
+            self._keep(conformed(batch, types, at, self.shown))
+        return types.remove_metadata()
+
+    def again(self, *, keeping: bool) -> Iterator[pa.RecordBatch]:
+        """Yield all batches from the first on; those that come now are kept, or else this is the last time."""
+        schema, number = self.schema, 0
+        if self._lost:
+            raise UnreadableRows(self.shown, None, "it was read to its end, and can be read only once.")
+        for batch in self._kept():
+            yield batch
+            number += 1
+        for batch in self._coming:
+            now = conformed(batch, schema, number, self.shown)
+            if keeping:
+                self._keep(now)
+            self._lost = not keeping
+            yield now
+            number += 1
+
+    def _kept(self) -> Iterator[pa.RecordBatch]:
+        """Yield what is kept, also what is put there while it is read by somebody else."""
+        at = 0
+        while at < len(self._first):
+            yield self._first[at]
+            at += 1
+        if self._file is not None:
+            self._file.flush()
+            with pa.OSFile(self._file.name) as file:
+                yield from pa.ipc.open_stream(file)
+
+    def _keep(self, batch: pa.RecordBatch) -> None:
+        if self._file is None and self._bytes + batch.nbytes <= HELD:
+            self._first.append(batch)
+            self._bytes += batch.nbytes
+            return
+        if self._writer is None:
+            self._file = tempfile.NamedTemporaryFile(prefix="naively-", suffix=".arrows")  # noqa: SIM115  it goes with this object
+            options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
+            self._writer = pa.ipc.new_stream(self._file, batch.schema, options=options)
+        self._writer.write_batch(batch)
+
+
+def _with_known_types(known: pa.Schema, found: pa.Schema) -> pa.Schema:
+    """Return a schema whose columns without a type have that of another."""
+    fields = [
+        found.field(field.name) if pa.types.is_null(field.type) and field.name in found.names else field
+        for field in known
+    ]
+    return pa.schema(fields)
+
+
+def record_batches(tables: Batches, shown: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of tables of any library as record batches; empty ones tell types only if they come first."""
+    first = True
+    for at, table in enumerate(tables):
+        found = arrow_table(table, at, shown)
+        batches = found.to_batches(max_chunksize=ROWS) if isinstance(found, pa.Table) else [found]
+        if first and not batches:
+            batches = [pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in found.schema], schema=found.schema)]
+        for batch in batches:
+            if batch.num_rows or first:
+                yield batch
+            first = False
+
+
+def arrow_table(table: TableLike, at: int, shown: str) -> pa.Table | pa.RecordBatch:
+    """Return a table of any library as one of Arrow; an error says which of the stream it is."""
+    if isinstance(table, (pa.RecordBatch, pa.Table)):
+        return table
+    try:
+        if isinstance(table, Mapping):
+            return pa.table(dict(table))
+        if type(table).__module__.partition(".")[0] == "pandas":
+            return pa.Table.from_pandas(table, preserve_index=False)
+        if hasattr(table, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(table).read_all()
+        if hasattr(table, "__arrow_c_array__"):
+            return pa.record_batch(table)
+        import narwhals.stable.v2 as nw
+
+        return nw.from_native(table, eager_only=True).to_arrow()
+    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(
+            f"{shown}: item {at} of the stream is a {type(table).__name__}, which cannot be read as a table ({error}). "
+            "Yield tables of PyArrow, pandas or Polars, or dicts of columns."
+        ) from None
+
+
+def conformed(batch: pa.RecordBatch, schema: pa.Schema, at: int, shown: str) -> pa.RecordBatch:
+    """Return a batch with the columns and types of the first ones; say which column of which batch has others."""
+    if batch.schema.equals(schema):
+        return batch
+    arrays = []
+    for field in schema:
+        if field.name not in batch.schema.names:
+            raise UnreadableRows(
+                shown, None, f"batch {at} has no column {field.name!r}, which the first has.", column=field.name
+            )
+        array = batch.column(batch.schema.get_field_index(field.name))
+        try:
+            arrays.append(array if array.type == field.type else array.cast(field.type))
+        except pa.ArrowException:
+            held = f"column {field.name!r} holds {array.type} in batch {at}, and {field.type} in the first"
+            raise UnreadableRows(shown, None, f"{held}. Give all batches the same types.", column=field.name) from None
+    return pa.RecordBatch.from_arrays(arrays, names=schema.names)
