@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .estimator.fit_files import FileFit, fit_files
     from .estimator.html_report import Report
     from .estimator.load import load
+    from .estimator.look import Look, look
     from .estimator.merge import merge
     from .estimator.naive_bayes import NaiveBayes
     from .explain import plots
@@ -29,12 +30,16 @@ if TYPE_CHECKING:
     from .judge.scores import Scores
     from .model.em import Expected
     from .stats import Counts, Moments, Table
+    from .stats.adding import add
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "NaiveBayes": "estimator.naive_bayes",
     "load": "estimator.load",
+    "Look": "estimator.look",
+    "look": "estimator.look",
+    "add": "stats.adding",
     "compare": "explain.report",
     "count": "counting.rows",
     "cross_validate": "estimator.cross_validation",
@@ -82,6 +87,7 @@ __all__ = [
     "FileFit",
     "FlatModel",
     "Gaussian",
+    "Look",
     "Moments",
     "NaiveBayes",
     "Ordinal",
@@ -96,6 +102,7 @@ __all__ = [
     "TextbookFallbackWarning",
     "WeightWarning",
     "Words",
+    "add",
     "compare",
     "count",
     "cross_validate",
@@ -103,6 +110,7 @@ __all__ = [
     "expected_cost",
     "fit_files",
     "load",
+    "look",
     "merge",
     "plots",
 ]

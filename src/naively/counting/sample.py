@@ -147,10 +147,32 @@ class RowSample:
         self._parts: list[SamplePart] = []
         self._limit: np.uint64 | None = None  # the largest hash that is kept; None while all rows are
 
+    @classmethod
+    def of_part(
+        cls, part: SamplePart, limit: np.uint64 | None, hasher: Hasher | None, texts: Sequence[str] = ()
+    ) -> RowSample:
+        """Return the sample that `contents` described."""
+        sample = cls(hasher, texts)
+        sample._parts, sample._limit = [part], limit
+        return sample
+
     @property
     def complete(self) -> bool:
         """Whether all rows that came, and weigh something, are there."""
         return bool(self._parts) and self._limit is None
+
+    def apart(self) -> RowSample:
+        """Return the same sample; what one of the two takes in does not change the other."""
+        other = copy(self)
+        other._parts = list(self._parts)
+        return other
+
+    def recoded(self, places: Codes, hasher: Hasher | None) -> RowSample:
+        """Return the same rows, with other codes of their classes, by which the hasher goes."""
+        other = copy(self)
+        other.hasher = hasher
+        other._parts = [part._replace(y=places[part.y]) for part in self._parts]
+        return other
 
     def keep(
         self,

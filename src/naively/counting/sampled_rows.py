@@ -74,9 +74,12 @@ def numbers_to_measure(counter: TableCounter, rows: Rows | FileRows, threads: in
     binned = set() if grid is None else {bins.name for bins in grid.numbers}
     if all(column.name in binned for column in columns):
         return None
-    if isinstance(rows, FileRows):
-        if rows.measuring is None:
+    if isinstance(rows, FileRows) and rows.measuring is None:
+        if rows.sample is None:
             return None
+        rows = sampled_file(rows, counter)
+    if isinstance(rows, FileRows):
+        assert rows.measuring is not None, "numbers were kept"
         part = rows.measuring.rows()
         frame, y, weights, soft = frame_of(part.table), part.y, part.weights, None
     else:

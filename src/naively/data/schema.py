@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from .._types import Json, JsonObject, Label
 from ..errors import DoesNotFit, InvalidInput
@@ -27,6 +28,9 @@ from .column import (
     with_family,
 )
 from .grid import Grid
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,11 @@ class Schema:
             out.append(replace(column, family=replace(column.family, **missing)) if missing else column)
         return replace(self, columns=tuple(out))
 
+    def typed_as(self, other: Schema, names: Collection[str]) -> Schema:
+        """Return the same columns, some of them as another schema has them."""
+        columns = (other[c.name] if c.name in names and c.name in other else c for c in self.columns)
+        return replace(self, columns=tuple(columns))
+
     def beside(self, other: Schema) -> Schema:
         """Return the schema of counts under both, if they are of the same columns; this one's families stay."""
         for column in self.columns:
@@ -146,6 +155,56 @@ class Schema:
             if column.name in other:
                 check_levels(column, other[column.name])
         return self
+
+    @classmethod
+    def of(
+        cls,
+        types: pa.Schema,
+        families: FamilySettings | None = None,
+        *,
+        target: str | None = None,
+        weight: str | None = None,
+        ignore: Collection[str] = (),
+    ) -> Schema:
+        """Return the schema of columns by their Arrow types alone, without a row.
+
+        Texts are categories, numbers are numbers and times are times, unless `families` says otherwise. What only rows
+        can decide is refused: the cuts of bins, and whether pairs of words are counted; `nv.look` decides it.
+
+        Parameters
+        ----------
+        types : pyarrow.Schema
+            The names and types of the columns.
+        families : dict of str to Family or str, optional
+            Families that do not follow from the types, by column.
+        target, weight : str, optional
+            The columns of the classes and of the row weights, which are not counted.
+        ignore : collection of str, default=()
+            More columns that are not counted.
+
+        Returns
+        -------
+        Schema
+            The schema, the same wherever it is made.
+
+        Raises
+        ------
+        InvalidInput
+            If a column cannot be counted, or its type does not say how.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> types = pa.schema({"colour": pa.string(), "visits": pa.int64(), "label": pa.string()})
+        >>> print(Schema.of(types, {"visits": "poisson"}, target="label"))
+        colour  text           categorical
+        visits  whole numbers  poisson
+        """
+        from .arrow_schema import check_decided, schema_of_types  # which knows this class
+
+        schema = schema_of_types(types, families, target=target, weight=weight, ignore=ignore)
+        check_decided(schema)
+        return schema
 
     @classmethod
     def of_counts(cls, counts: Counts) -> Schema:

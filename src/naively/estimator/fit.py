@@ -32,7 +32,7 @@ from .models import textbook_model
 from .priors_and_costs import prior_pseudo_counts
 from .settings import Parameters, check_no_em
 from .state import FittedState, NumberInformation
-from .tuner import Tuner
+from .tuner import JointOnGrid, Tuner
 from .unlabelled import UnlabeledRows, with_unlabelled_rows
 
 # Passes over the rows of a file, at most, beside the one that counts single columns.
@@ -123,9 +123,16 @@ def spared_passes(parameters: Parameters, counter: TableCounter) -> int:
 
 
 def counted_state(
-    parameters: Parameters, counter: TableCounter, rows: Rows | FileRows, expected: Expected | None = None
+    parameters: Parameters,
+    counter: TableCounter,
+    rows: Rows | FileRows,
+    expected: Expected | None = None,
+    joint_on: JointOnGrid | None = None,
 ) -> FittedState:
-    """Return the state of rows that a counter has counted, with what the settings leave to them to choose."""
+    """Return the state of rows that a counter has counted, with what the settings leave to them to choose.
+
+    Rows of files are read again to count pairs of columns, unless somebody counted them: then `joint_on` returns that.
+    """
     schema = with_hints(counter, rows)
     state = FittedState(
         LiveCounts(schema, counter=counter),
@@ -144,7 +151,8 @@ def counted_state(
         wide, threads = parameters.model == "refined", parameters.threads
         complete = rows.sample is not None and rows.sample.complete
         again = None if complete else lambda: rows.again(counter, threads, wide=wide)
-        state = tuner.fit(with_class_weights(sampled_file(rows, counter), rows.by_class), again)
+        sample = with_class_weights(sampled_file(rows, counter), rows.by_class)
+        state = tuner.fit(sample, again, joint_on=None if complete else joint_on)
         state = replace(state, kept=KeptRows.of_file(rows, state.counts.counter, threads))
     some = numbers_to_measure(state.counts.counter, rows, parameters.threads)
     information = None if some is None else NumberInformation(some)

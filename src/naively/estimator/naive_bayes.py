@@ -27,6 +27,7 @@ from .fitted_classifier import FittedClassifier
 from .flattened import flattened
 from .incremental import rows_to_count
 from .load import save_model
+from .look import Look, state_of_look
 from .refresh import current_model, times_weight, up_to_date
 from .rows_in_files import KeptRowCount, kept_row_count, without_kept_rows
 from .settings import (
@@ -261,7 +262,9 @@ class NaiveBayes(DeferredEstimator):
         return nb
 
     @classmethod
-    def from_counts(cls, counts: Counts, schema: Schema | None = None, **params: Any) -> Self:
+    def from_counts(
+        cls, counts: Counts, schema: Schema | None = None, *, look: Look | None = None, **params: Any
+    ) -> Self:
         """Return the classifier of these counts.
 
         Parameters
@@ -270,6 +273,9 @@ class NaiveBayes(DeferredEstimator):
             What was counted, e.g. by `nv.count`.
         schema : Schema, optional
             What the columns are; by default that of the counts, or what their statistics suggest.
+        look : Look, optional
+            The look at the same rows, under whose schema they were counted. Its sample of rows fits what the settings
+            leave open: the model is that of one `fit` of all rows. Without it, the textbook model answers.
         **params
             The settings of `NaiveBayes`.
 
@@ -286,7 +292,10 @@ class NaiveBayes(DeferredEstimator):
         array(['in'], dtype='<U3')
         """
         nb = cls(**params)
-        nb._assign(state_of_counts(nb.parameters, counts, schema or counts.schema))
+        if look is None:
+            nb._assign(state_of_counts(nb.parameters, counts, schema or counts.schema))
+        else:
+            nb._assign(state_of_look(nb.parameters, counts, look))
         return nb
 
     # -- counting -------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.files import file_of
 from ..data.frame import Frame, frame_of
 from ..data.grid import Grid
+from ..data.schema import Schema
 from ..data.target import SoftLabels
 from ..errors import InvalidInput, InvalidSetting, NotAPart
 from ..errors.message import RowNumber, Setting
@@ -249,6 +250,18 @@ class Tuner:
         usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, classes=tuple(counts.classes.labels))
         tuning = replace(usual, calibrated=True, refined=found, rows=float(found.rows))
         return replace(tuning, loss_before=losses[0], loss_after=losses[-1])
+
+
+def grid_of_rows(parameters: Parameters, counter: TableCounter, schema: Schema, rows: Rows) -> Grid | None:
+    """Return the bins and labels by which pairs are counted, from a sample of rows; None if weights are not fitted."""
+    rows, threads, recipe = rows_with_weight(rows), parameters.threads, parameters.recipe
+    if not enough(rows, 0, None, recipe):
+        return None
+    copies = are_copies(rows.weights, hard_labels(rows).codes)
+    screened = screened_of(counter, rows, parameters.missing == "value", copies, threads, recipe)
+    columns = None if parameters.columns is None else list(parameters.columns)
+    used = None if screened is None else screened.beside(schema, columns)
+    return fitted_grid(counter, rows, threads, used, recipe)[0]
 
 
 def _textbook_scores(

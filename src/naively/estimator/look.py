@@ -1,0 +1,258 @@
+"""A first look at rows, part by part: what their columns are, how pairs of them are laid out, and a sample of rows.
+
+Nothing is weighed. Looks of different rows add up to the look at all of them, in any order and any parts, so that a
+cluster can look at a table before it counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from .._threads import allowed
+from .._types import TableLike
+from ..counting.counter import TableCounter
+from ..counting.files import MOST_LABELS, FileRows, LabeledBlock, Progress
+from ..counting.first_look import cells_hasher, uncut_columns, with_cuts, with_word_pairs
+from ..counting.looked_rows import LookedRows, joined_looks, look_of_bytes, look_to_bytes
+from ..counting.sample import RowSample
+from ..counting.sampled_rows import sampled_file
+from ..counting.weights import weighted_counts, with_class_weights
+from ..data.column import FamilySettings
+from ..data.files import File, file_of
+from ..data.frame import frame_of
+from ..data.grid import Grid
+from ..data.schema import Schema
+from ..data.streams import stream_of_table
+from ..errors import DoesNotFit
+from ..stats import Counts
+from ..stats.pairs import JointCounts
+from .fit import counted_state
+from .settings import Parameters, check_no_em
+from .state import FittedState
+from .tuner import grid_of_rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Look:
+    """What a look at rows shows, before anything is counted for a model; `nv.look` returns it.
+
+    Looks add: ``nv.look(monday) + nv.look(tuesday)`` is the look at the rows of both days, and ``nv.add(looks)`` that
+    of many parts. Rows are then counted under its schema, part by part, and `NaiveBayes.from_counts` fits the model.
+
+    Parameters
+    ----------
+    seen : LookedRows
+        What was seen: counts of single columns, and a sample of the rows.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> rows = nv.File("examples/penguins.csv")
+    >>> look = nv.look(rows, target="species")
+    >>> look
+    Look: 344 rows, all of them kept; 7 columns
+    >>> counts = nv.count(rows, target="species", schema=look.schema)
+    >>> nb = nv.NaiveBayes.from_counts(counts, look=look)
+    >>> bool((nb.predict(rows) == nv.NaiveBayes().fit(rows, target="species").predict(rows)).all())
+    True
+    """
+
+    seen: LookedRows
+
+    def __repr__(self) -> str:
+        kept = "all of them kept" if self.complete else "a sample of them kept"
+        return f"Look: {self.rows:,} rows, {kept}; {len(self.seen.types)} columns"
+
+    @property
+    def rows(self) -> int:
+        """How many rows were seen that have a label and a weight above 0."""
+        return self.seen.rows
+
+    @property
+    def skipped(self) -> int:
+        """How many rows were skipped because they have no label."""
+        return self.seen.skipped
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows are kept, and not a sample: so it is of up to 40,000 rows."""
+        return self.seen.sample is None or self.seen.sample.complete
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The columns, with the grid of bins and labels by which pairs are counted for the default model.
+
+        Where columns of bins had no cuts, they have them now, and there is no grid yet: look again under this schema.
+        """
+        return self.schema_for(Parameters())
+
+    def schema_for(self, parameters: Parameters) -> Schema:
+        """Return the columns, with the grid of pairs if a model of these settings has one."""
+        seen, schema = self.seen, self.seen.types.only(self.seen.counted_names(MOST_LABELS))
+        if parameters.model != "textbook":
+            schema = with_word_pairs(schema, lambda name: seen.text_bytes.get(name, 0.0))
+        if seen.cells is not None:
+            found = seen.cells.rows()
+            return with_cuts(schema, frame_of(found.table), found.weights)
+        if parameters.model != "auto" or seen.sample is None:
+            return schema
+        counts, by_class = weighted_counts(seen.counts, parameters.class_weight)
+        counter = TableCounter.of(counts, schema.only(counts.columns))
+        rows = with_class_weights(sampled_file(seen.file_rows(), seen.hashing_counter()), by_class)
+        return replace(schema, grid=grid_of_rows(parameters, counter, schema, rows))
+
+    # -- looks add up -------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Look) -> Look:
+        if not isinstance(other, Look):
+            return NotImplemented
+        return Look.sum_of([self, other])
+
+    def __radd__(self, other: object) -> Look:
+        return self if other == 0 else NotImplemented  # so that sum() works
+
+    @classmethod
+    def sum_of(cls, parts: Sequence[Look]) -> Look:
+        """Return the look at the rows of all parts."""
+        return cls(joined_looks([part.seen for part in parts]))
+
+    def to_bytes(self) -> bytes:
+        """Return the look as bytes, to be sent to another process; they hold the rows that are kept.
+
+        Returns
+        -------
+        bytes
+            What `from_bytes` reads.
+        """
+        return look_to_bytes(self.seen)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Look:
+        """Return the look that `to_bytes` wrote; nothing in the bytes is executed.
+
+        Parameters
+        ----------
+        data : bytes
+            What `to_bytes` returned.
+
+        Returns
+        -------
+        Look
+            The look.
+        """
+        return cls(look_of_bytes(data))
+
+
+def look(
+    source: TableLike,
+    *,
+    target: str,
+    schema: FamilySettings | Schema | None = None,
+    sample_weight: str | None = None,
+    ignore: Sequence[str] = (),
+    unlabelled: str = "error",
+    progress: Progress | None = None,
+    n_jobs: int | None = None,
+) -> Look:
+    """Look at rows before they are counted: what their columns are, and how pairs of them are laid out.
+
+    One pass over the rows; nothing is weighed. Looks of parts add up, see `Look`. A file or a table that is fitted as a
+    whole needs no look: `NaiveBayes.fit` takes one by itself.
+
+    Parameters
+    ----------
+    source : data frame, dict of columns, Arrow stream, path or File
+        The rows.
+    target : str
+        The column of the classes.
+    schema : Schema or dict, optional
+        The columns, or the families of some columns by name. By default they follow from the types. Parts of one table
+        need the same schema, such as ``nv.Schema.of(types)``, unless their types are the same.
+    sample_weight : str, optional
+        The column of the row weights.
+    ignore : sequence of str, default=()
+        Columns that are not used.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label: refuse them, or skip them.
+    progress : callable, optional
+        Called with the rows and bytes read so far, and the bytes of all files.
+    n_jobs : int, optional
+        How many threads count. By default as many as there are processors.
+
+    Returns
+    -------
+    Look
+        The schema with its grid, counts of single columns, and a sample of rows.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> monday = nv.look({"sky": ["rain", "sunny"], "go": ["in", "out"]}, target="go")
+    >>> tuesday = nv.look({"sky": ["rain", "rain"], "go": ["in", "out"]}, target="go")
+    >>> monday + tuesday
+    Look: 4 rows, all of them kept; 1 columns
+    """
+    file = file_of(source) or File.of_stream(stream_of_table(source))
+    rows = FileRows(file, target, sample_weight, tuple(ignore), unlabelled, progress)
+    rows.sampling = rows.narrow = rows.may_be_empty = True
+    if file.is_empty and isinstance(schema, Schema):
+        return Look(LookedRows.of_nothing(schema, target, sample_weight))
+    types = rows.schema_by_types(schema)
+    rows.asked = tuple(types.unusual()) if isinstance(schema, Schema) else tuple(schema or ())
+    uncut = uncut_columns(types)
+    numbers = {column.name: column for column in uncut}
+    counter = TableCounter(replace(types, columns=tuple(numbers.get(c.name, c) for c in types)))
+    cells = RowSample(cells_hasher(uncut)) if uncut else None
+    text_bytes = dict.fromkeys(counter.readers, 0.0)
+
+    def look_at(block: LabeledBlock) -> None:
+        if cells is not None:
+            cells.keep(block.frame, block.y, block.weights)
+        for name in text_bytes:
+            text_bytes[name] += block.frame.text_bytes(name)
+
+    rows.each_block = look_at
+    file.keep_no_more()
+    rows.count(counter, allowed(n_jobs))
+    return Look(LookedRows.of(rows, types, counter, cells, text_bytes))
+
+
+# -- from counts to a model --------------------------------------------------------------------------------------------
+
+
+def state_of_look(parameters: Parameters, counts: Counts, look: Look) -> FittedState:
+    """Return the state of rows that were looked at and counted; what the settings leave open the sample decides."""
+    parameters.check()
+    check_no_em(parameters)
+    check_same_rows(counts, look)
+    schema = replace(counts.schema or look.schema_for(parameters), grid=None, hints=())
+    weighted, by_class = weighted_counts(counts, parameters.class_weight)
+    joint = weighted.joint
+    counter = TableCounter.of(Counts(weighted.classes, weighted.rows, weighted.columns, schema), schema)
+    rows = look.seen.recoded(list(counter.classes.places)).file_rows()
+    rows.by_class, rows.sampling = by_class, parameters.leaves_choices
+
+    def joint_on(grid: Grid) -> JointCounts:
+        if joint is None or joint.grid != grid:
+            raise DoesNotFit(
+                "Pairs of columns were not counted on the grid of this look. Count the rows under its schema: "
+                "nv.count(rows, target=…, schema=look.schema), with the settings of the model."
+            )
+        return joint
+
+    return counted_state(parameters, counter, rows, joint_on=joint_on)
+
+
+def check_same_rows(counts: Counts, look: Look) -> None:
+    """Refuse counts of other rows than were looked at."""
+    counted = dict(zip(counts.classes.labels, counts.rows.tolist(), strict=True))
+    seen = dict(zip(look.seen.counts.classes.labels, look.seen.counts.rows.tolist(), strict=True))
+    for label in {**counted, **seen}:
+        a, b = counted.get(label, 0.0), seen.get(label, 0.0)
+        if abs(a - b) > 1e-9 * max(a, b):
+            raise DoesNotFit(
+                f"{a:.10g} rows of class {label!r} were counted, and {b:.10g} were looked at. Look at all rows that "
+                "are counted, and at no others."
+            )
