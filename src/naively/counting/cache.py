@@ -50,7 +50,7 @@ class CountsCache:
         else:
             self.schema = rows.schema(families, pairs)
             text = json.dumps({"how": how, "schema": self.schema.to_json()}, indent=1, ensure_ascii=False)
-            model_file.file.replace_file(place, text.encode())
+            model_file.replace_file(place, text.encode())
         rows.asked = families or ()
         self.mark = sha256_of(json.dumps([FORMAT, how, self.schema.to_json()]).encode())
 

@@ -42,9 +42,7 @@ class LookedRows:
     label_type: DType
     sample: RowSample | None = None  # None if there is no row
     cells: RowSample | None = None  # of columns whose bins have no cuts yet
-    text_bytes: Mapping[str, float] = field(
-        default_factory=dict
-    )  # of columns of words, how long they are
+    text_bytes: Mapping[str, float] = field(default_factory=dict)  # of columns of words, how long they are
     rows: int = 0  # those that have a label and a weight above 0
     skipped: int = 0  # those without a label
     weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum

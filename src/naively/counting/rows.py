@@ -125,7 +125,7 @@ def labeled_rows(
     """Return the rows of any table or file, with their classes: given apart, or as a column of the table."""
     file = file_of(X)
     if file is not None and file.is_stream and y is not None:
-        X, file = pa.Table.from_batches([batch for table in file.batches() for batch in table.to_batches()]), None
+        X, file = whole_stream(file), None
     if file is not None:
         return rows_of_file(file, y, target, weights, unlabelled, schema)
     few = None if schema is None or target is not None or isinstance(weights, str) else few_rows(X, schema)
@@ -154,6 +154,11 @@ def labeled_rows(
             f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
         )
     return with_labels_only(Rows(source, found, checked_row_weights(weights, n), target), unlabelled)
+
+
+def whole_stream(file: File) -> pa.Table:
+    """Return all rows of a stream as a table: their classes are in memory, and so can the rows be."""
+    return pa.Table.from_batches([batch for table in file.batches() for batch in table.to_batches()])
 
 
 def rows_of_file(
@@ -394,7 +399,7 @@ def count(
         rows = rows_of_file(file, y, target, weights, unlabelled, None)
         rows.ignore, rows.progress, rows.may_be_empty = tuple(ignore), progress, True
         return counted_file(rows, schema, classes, n_jobs)
-    frame = without_ignored(frame_of(source), ignore)
+    frame = without_ignored(frame_of(source if file is None else whole_stream(file)), ignore)
     if not frame.rows:
         return TableCounter(empty_schema(frame, target, weights, schema), tuple(classes)).value()
     found: Rows = labeled_rows(frame, y, target, weights, unlabelled)

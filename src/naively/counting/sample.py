@@ -161,6 +161,11 @@ class RowSample:
         """Whether all rows that came, and weigh something, are there."""
         return bool(self._parts) and self._limit is None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row came."""
+        return not self._parts
+
     def apart(self) -> RowSample:
         """Return the same sample; what one of the two takes in does not change the other."""
         other = copy(self)

@@ -74,7 +74,7 @@ def _openers(X: Any) -> Iterator[tuple[tuple[str, str], OpenStream]]:
     yield ("polars", "LazyFrame"), lambda: _polars_batches(X)
     for duckdb in ("duckdb", "_duckdb"):
         yield (duckdb, "DuckDBPyRelation"), lambda: _duckdb_batches(X)
-    yield ("ibis", "Table"), lambda: X.to_pyarrow_batches(chunk_size=ROWS)
+    yield ("ibis", "Table"), lambda: _ibis_batches(X)
     yield ("dask", "DataFrame"), lambda: (X.get_partition(at).compute() for at in range(X.npartitions))
     yield ("dask_expr", "DataFrame"), lambda: (X.get_partition(at).compute() for at in range(X.npartitions))
     yield ("daft", "DataFrame"), lambda: X.to_arrow_iter()
@@ -94,6 +94,15 @@ def _duckdb_batches(relation: Any) -> Batches:
     """Return the rows of a relation of DuckDB batch by batch, whatever this version calls it."""
     names = ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch")
     found: Batches = getattr(relation, next(name for name in names if hasattr(relation, name)))(ROWS)
+    return found
+
+
+def _ibis_batches(table: Any) -> Batches:
+    """Return the rows of a table of Ibis batch by batch, if its database can; Ibis 12 cannot with DuckDB 2."""
+    backend = table.get_backend()
+    if backend.name == "duckdb" and not hasattr(backend.con, "fetch_record_batch"):
+        return [table.to_pyarrow()]
+    found: Batches = table.to_pyarrow_batches(chunk_size=ROWS)
     return found
 
 

@@ -212,6 +212,10 @@ def fit_model_to_files(
     _check_choices(cv, keep_counts, window, fade)
     rows = FileRows(source, target, weight, tuple(ignore), parameters.unlabelled, progress)
     if keep_counts is not None:
+        if source.is_stream:
+            raise InvalidInput(
+                Setting("keep_counts"), f" keeps the counts of each file, and {source.path} is a stream."
+            )
         _check_cacheable(parameters, normalize_weight)
         how = CacheSettings(keep_counts, window, float(fade), keep_rows)
         _check_scorable(parameters, cv, how)

@@ -12,6 +12,7 @@ import numpy as np
 from .._types import Json, JsonObject, Label
 from ..data import model_file
 from ..data.column import Column
+from ..data.model_file import ModelPlace
 from ..data.schema import Schema
 from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def load(
-    path: str | PathLike[str],
+    path: ModelPlace,
     *,
     tokenizer: Callable[[str], Iterator[str]] | None = None,
     preprocessor: Callable[[str], str] | None = None,
@@ -49,8 +50,9 @@ def load(
 
     Parameters
     ----------
-    path : str or Path
-        The model file.
+    path : str, Path or file object
+        The model file: a path, a URL of another file system such as ``"s3://bucket/model.parquet"`` (by fsspec), or a
+        file that is open for reading bytes.
     tokenizer, preprocessor : callable, optional
         The functions that texts were split with, if the model had such: a file cannot hold them.
 
@@ -79,10 +81,10 @@ def load(
 
 
 def load_model(
-    path: str | PathLike[str], functions: Mapping[str, Callable[..., object] | None] | None = None
+    path: ModelPlace, functions: Mapping[str, Callable[..., object] | None] | None = None
 ) -> FittedClassifier:
     """Return the fitted model that a file holds."""
-    return model_of_file(path, model_file.read_model(path), functions)
+    return model_of_file(model_file.place_name(path), model_file.read_model(path), functions)
 
 
 def model_of_file(
@@ -99,7 +101,7 @@ def model_of_file(
 
 
 def save_model(
-    fitted: FittedClassifier, path: str | PathLike[str], *, rows: bool = False, beside: JsonObject | None = None
+    fitted: FittedClassifier, path: ModelPlace, *, rows: bool = False, beside: JsonObject | None = None
 ) -> None:
     """Write a fitted model to one Parquet file, with the rows that it keeps if they are asked for.
 

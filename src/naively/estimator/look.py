@@ -216,7 +216,7 @@ def look(
     rows.each_block = look_at
     file.keep_no_more()
     rows.count(counter, allowed(n_jobs))
-    return Look(LookedRows.of(rows, types, counter, cells, text_bytes))
+    return Look(LookedRows.of(rows, types, counter, None if cells is None or cells.is_empty else cells, text_bytes))
 
 
 # -- from counts to a model --------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from .._types import AnyArray, ColumnLike, Floats, Label, Mask, Objects, TableLike
 from ..counting.weights import refuse_balanced
 from ..data.dict_rows import is_labelled_row, is_one_row
+from ..data.model_file import ModelPlace
 from ..data.schema import Schema
 from ..data.target import single
 from ..explain.evidence import Evidence
@@ -932,15 +932,16 @@ class NaiveBayes(DeferredEstimator):
 
     # -- files and copies -----------------------------------------------------------------------------------------
 
-    def save(self, path: str | PathLike[str], *, rows: bool = False) -> None:
+    def save(self, path: ModelPlace, *, rows: bool = False) -> None:
         """Write the model to one Parquet file: its counts, its schema, its settings, what was fitted.
 
         The model is brought up to date first: rows that came by `partial_fit` or went by `forget` are all taken in.
 
         Parameters
         ----------
-        path : str or Path
-            The file; `nv.load` reads it. An existing file is replaced when the new one is complete.
+        path : str, Path or file object
+            The file; `nv.load` reads it. An existing file is replaced when the new one is complete. It may be a URL of
+            another file system, such as ``"s3://bucket/model.parquet"`` (by fsspec), or a file open for writing bytes.
         rows : bool, default=False
             Whether the file also holds the rows that the model keeps, as they are: up to 20,000. The model that is
             loaded from it then learns, forgets and merges exactly as this one. By default a file holds no row.

@@ -50,17 +50,21 @@ it is in every version of the format, so that a newer file can be told from a da
 from .file import StoredModel, counts_of_bytes, counts_to_bytes, read_counts, read_model, write_model
 from .offsets import ValueOffsets
 from .pairs import EXPECTED_MARK, joint_counts
+from .places import ModelPlace, place_name, replace_file
 from .rows import StoredRows
 
 __all__ = [
     "EXPECTED_MARK",
+    "ModelPlace",
     "StoredModel",
     "StoredRows",
     "ValueOffsets",
     "counts_of_bytes",
     "counts_to_bytes",
     "joint_counts",
+    "place_name",
     "read_counts",
     "read_model",
+    "replace_file",
     "write_model",
 ]

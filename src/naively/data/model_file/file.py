@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
-import secrets
-import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -25,6 +21,7 @@ from ...stats.pairs import JointCounts
 from ..schema import Schema
 from .offsets import ValueOffsets, offset_rows, stored_offsets
 from .pairs import EXPECTED_MARK, MARK, Sums, joint_counts, joint_rows, pairs_piece, sums_of
+from .places import ModelPlace, Refused, place_name, read_place, write_place
 from .rows import StoredRows, kept_row_parts, row_part_sizes, stored_rows
 from .statistics import (
     NEEDED,
@@ -57,58 +54,31 @@ MAGIC = b"PAR1"
 MOST_ROWS = 1 << 20
 
 
-class Refused(Exception):
-    """What is wrong with a file, in words for its user, who knows which file it is."""
-
-
 # -- writing ------------------------------------------------------------------------------------------------------
 
 
 def write_model(
-    path: str | os.PathLike[str],
+    place: ModelPlace,
     counts: Counts,
     about: JsonObject,
     expected: Counts | None = None,
     offsets: ValueOffsets | None = None,
     kept: StoredRows | None = None,
 ) -> None:
-    """Leave the counts in a file at this path, whole or not at all; ``about`` is JSON that is kept beside them.
+    """Leave the counts in a file at this place, whole or not at all; ``about`` is JSON that is kept beside them.
 
     What is only expected of rows without a label may stand beside what was counted, as rows of its own; so may
     the offsets of values, [class, value] for each column, and rows that the model keeps.
     """
     try:
-        replace_file(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, offsets, kept)))
+        write_place(place, sealed(parquet(counts, about, expected, offsets, kept)))
     except InvalidInput as error:
-        raise UnwritableFile(path, error.message) from error
+        raise UnwritableFile(place_name(place), error.message) from error
     except FileNotFoundError as error:
-        raise UnwritableFile(path, "its folder does not exist; create it, or choose another.") from error
+        raise UnwritableFile(place_name(place), "its folder does not exist; create it, or choose another.") from error
     except OSError as error:
-        raise UnwritableFile(path, f"{error.strerror}; choose a place with room where you may write.") from error
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Put the data at the path in one step: whoever opens it finds the old file or the new one, never a part."""
-    if path.is_dir():
-        raise InvalidInput("that is a folder; add the name of a file.")
-    made = path.with_name(f".{KEY}-{secrets.token_hex(8)}.tmp")
-    try:
-        with made.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copymode(path, made)  # whoever might read the old file may read the new one, and nobody else
-        made.replace(path)
-    except BaseException:
-        made.unlink(missing_ok=True)
-        raise
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # so that the new name outlives a power cut
-        finally:
-            os.close(folder)
+        why = f"{error.strerror or error}; choose a place with room where you may write."
+        raise UnwritableFile(place_name(place), why) from error
 
 
 def parquet(
@@ -284,13 +254,13 @@ def with_schema(stored: StoredModel) -> Counts:
     return Counts(counts.classes, counts.rows, counts.columns, schema, joint)
 
 
-def read_model(path: str | os.PathLike[str]) -> StoredModel:
+def read_model(place: ModelPlace) -> StoredModel:
     """Return everything that is in a file."""
     try:
-        data = contents(Path(path))
-    except Refused as error:
-        raise UnreadableFile(path, str(error)) from None
-    return read_bytes(data, path)
+        data = read_place(place)
+    except (Refused, InvalidInput) as error:
+        raise UnreadableFile(place_name(place), str(error)) from None
+    return read_bytes(data, place_name(place))
 
 
 def read_bytes(data: bytes, path: str | os.PathLike[str]) -> StoredModel:
@@ -305,18 +275,6 @@ def read_bytes(data: bytes, path: str | os.PathLike[str]) -> StoredModel:
     except (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
         # The seal fits, so nothing broke on the way: somebody wrote this, and not as we do.
         raise UnreadableFile(path, f"it is not what Naively writes ({error}); save the model again.") from error
-
-
-def contents(path: Path) -> bytes:
-    """Return all bytes of a file."""
-    try:
-        if path.exists() and not path.is_file():
-            raise Refused("it is a folder or a device; give the path of a file.")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise Refused("there is no such file; check the path.") from None
-    except OSError as error:
-        raise Refused(f"{error.strerror}; check the path, and whether you may read it.") from None
 
 
 def model_of_bytes(data: bytes) -> StoredModel:

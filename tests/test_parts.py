@@ -1,0 +1,300 @@
+"""A table in parts: looked at, counted and added up anywhere, it gives the model of one fit."""
+
+import io
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naively as nv
+from naively.data.arrow_schema import schema_of_types
+from naively.errors import DoesNotFit, InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
+
+from .strategies import checked
+from .test_streams import long_table, table
+
+TABLE = table(900)
+MANY = long_table(45_000)
+
+
+def parts_of(rows: pa.Table, number: int, *, shuffled: bool = False) -> list[pa.Table]:
+    """Return so many parts of a table, of different sizes; one of them is empty if there are several."""
+    if shuffled:
+        rows = rows.take(np.random.default_rng(number).permutation(len(rows)))
+    cuts = np.unique(np.linspace(0, len(rows) ** 0.5, number + 1).astype(int) ** 2)
+    cuts[-1] = len(rows)
+    parts = [rows.slice(begin, end - begin) for begin, end in itertools.pairwise(cuts)]
+    return parts if number == 1 else [*parts[:1], rows.slice(0, 0), *parts[1:]]
+
+
+def sent(part):
+    """Return counts or a look as another process gets it: by bytes."""
+    return type(part).from_bytes(part.to_bytes())
+
+
+def fitted_in_parts(parts, families=None, weight=None, **settings):
+    """Return the model of parts that were looked at and counted one by one."""
+    types = schema_of_types(parts[0].schema, families, target="label", weight=weight)
+    names = {"target": "label", "sample_weight": weight}
+    parameters = nv.NaiveBayes(**settings).parameters
+
+    def looked_at(schema):
+        return nv.add([sent(nv.look(part.to_reader(), schema=schema, **names)) for part in parts])
+
+    look = looked_at(types)
+    schema = look.schema_for(parameters)
+    if look.seen.cells is not None:  # bins had no cuts
+        look = looked_at(schema)
+        schema = look.schema_for(parameters)
+    counts = nv.add([sent(nv.count(part.to_reader(), schema=schema, **names)) for part in parts])
+    return nv.NaiveBayes.from_counts(counts, look=look, **settings)
+
+
+@pytest.fixture(scope="module")
+def one_fit():
+    """Return the model of one fit of many rows: more than a sample keeps."""
+    return nv.NaiveBayes().fit(MANY, target="label")
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("number", [1, 3, 17])
+def test_many_rows_in_parts_give_the_model_of_one_fit(number, shuffled, one_fit):
+    found = fitted_in_parts(parts_of(MANY, number, shuffled=shuffled))
+    assert found.counts_.agrees(one_fit.counts_, 1e-9)
+    assert np.abs(found.predict_proba(TABLE) - one_fit.predict_proba(TABLE)).max() <= 1e-9
+    assert found.kept_rows_ == one_fit.kept_rows_
+
+
+SETTINGS = {
+    "default": {},
+    "textbook": {"model": "textbook"},
+    "balanced": {"class_weight": "balanced"},
+    "weights by class": {"class_weight": {"ham": 2.0, "spam": 0.5}},
+    "smoothing": {"model": "textbook", "smoothing": "auto"},
+    "temperature": {"model": "textbook", "temperature": "auto"},
+    "some columns": {"columns": ["colour", "size"]},
+    "missing values": {"missing": "value"},
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_settings_act_on_parts_as_on_one_table(settings):
+    found = fitted_in_parts(parts_of(TABLE, 3), **settings)
+    known = nv.NaiveBayes(**settings).fit(TABLE, target="label")
+    assert np.abs(found.predict_proba(TABLE) - known.predict_proba(TABLE)).max() <= 1e-9
+    assert found.counts_.agrees(known.counts_, 1e-9)
+
+
+FAMILIES = {
+    "bins": {"size": "bins"},
+    "bins with cuts": {"size": nv.Bins(cuts=(-1.0, 0.0, 1.5))},
+    "poisson": {"visits": "poisson"},
+    "whole numbers as labels": {"visits": "categorical"},
+    "words": {"colour": "words"},
+    "ordinal": {"colour": nv.Ordinal(levels=tuple("rgbyk"))},
+}
+
+
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+@pytest.mark.parametrize("families", FAMILIES.values(), ids=FAMILIES)
+def test_families_are_counted_in_parts_as_in_one_table(families, model):
+    found = fitted_in_parts(parts_of(TABLE, 3), families, model=model)
+    known = nv.NaiveBayes(model=model, families=families).fit(TABLE, target="label")
+    assert np.abs(found.predict_proba(TABLE) - known.predict_proba(TABLE)).max() <= 1e-9
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_weights_of_rows_are_those_of_one_table(whole):
+    rng = np.random.default_rng(0)
+    weights = rng.integers(1, 5, len(TABLE)) if whole else rng.random(len(TABLE)) + 0.5
+    rows = TABLE.append_column("weight", pa.array(weights))
+    found = fitted_in_parts(parts_of(rows, 3), weight="weight")
+    known = nv.NaiveBayes().fit(rows, target="label", sample_weight="weight")
+    assert np.abs(found.predict_proba(TABLE) - known.predict_proba(TABLE)).max() <= 1e-9
+
+
+def test_a_class_may_be_in_one_part_alone():
+    rows = TABLE.sort_by("label")
+    found, known = fitted_in_parts(parts_of(rows, 17)), nv.NaiveBayes().fit(rows, target="label")
+    assert found.classes_.tolist() == known.classes_.tolist()
+    assert np.abs(found.predict_proba(TABLE) - known.predict_proba(TABLE)).max() <= 1e-9
+
+
+def test_rows_without_a_label_are_skipped_in_every_part_if_asked():
+    labels = pa.array([None if at % 7 == 0 else label for at, label in enumerate(TABLE["label"].to_pylist())])
+    rows = TABLE.set_column(TABLE.schema.get_field_index("label"), "label", labels)
+    schema = nv.Schema.of(rows.schema, target="label")
+    parts = parts_of(rows, 3)
+    with pytest.raises(InvalidInput, match="has no label"):
+        [nv.look(part, target="label", schema=schema) for part in parts]
+    look = nv.add(nv.look(part, target="label", schema=schema, unlabelled="skip") for part in parts)
+    counts = nv.add(nv.count(part, target="label", schema=schema, unlabelled="skip") for part in parts)
+    labelled = rows.filter(labels.is_valid())
+    assert (look.rows, look.skipped) == (len(labelled), len(rows) - len(labelled))
+    assert counts == nv.count(labelled, target="label")
+
+
+@checked
+@given(data=st.data())
+def test_looks_add_up_in_any_order_and_any_parts(data):
+    number = data.draw(st.integers(2, 5))
+    which = np.array(data.draw(st.lists(st.integers(0, number - 1), min_size=60, max_size=60)))
+    rows, schema = TABLE.slice(0, 60), nv.Schema.of(TABLE.schema, target="label")
+    looks = [nv.look(rows.filter(pa.array(which == at)), target="label", schema=schema) for at in range(number)]
+    whole = nv.look(rows, target="label", schema=schema)
+    for order in (looks, looks[::-1]):
+        found = sum(order)
+        assert found.seen.counts == whole.seen.counts
+        assert (found.rows, found.complete, found.schema) == (60, True, whole.schema)
+
+
+# -- counts ------------------------------------------------------------------------------------------------------------
+
+
+def test_counts_come_back_from_bytes_with_schema_and_pairs(one_fit):
+    counts = one_fit.counts_
+    found = nv.Counts.from_bytes(counts.to_bytes())
+    assert found == counts
+    assert found.schema == one_fit.schema_
+    assert found.joint is not None
+
+
+@pytest.mark.parametrize(
+    "change", [lambda data: data[:-1], lambda data: b"", lambda data: data[:99] + b"x" + data[100:]]
+)
+def test_damaged_bytes_are_refused(change):
+    data = nv.count(TABLE, target="label").to_bytes()
+    with pytest.raises(UnreadableFile, match="the bytes of counts"):
+        nv.Counts.from_bytes(change(data))
+    with pytest.raises(UnreadableFile, match="the bytes of a look"):
+        nv.Look.from_bytes(change(data))
+
+
+def test_joint_counts_of_parts_are_equal_to_those_of_the_table(one_fit):
+    """The sum of products is exact: it does not depend on the parts."""
+    schema = one_fit.schema_
+    parts = [nv.count(part, target="label", schema=schema) for part in parts_of(MANY, 3)]
+    assert sum(parts) == nv.add(parts) == one_fit.counts_
+
+
+def test_many_texts_add_up_to_those_of_the_whole():
+    words = [f"w{at}" for at in range(300)]
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(words, 9)) for _ in range(400)]
+    rows = pa.table({"text": texts, "label": rng.choice(["a", "b", "c"], 400)})
+    families = {"text": nv.Words(pairs=True)}
+    parts = [nv.count(rows.slice(at, 50), target="label", schema=families) for at in range(0, 400, 50)]
+    whole = nv.count(rows, target="label", schema=families)
+    assert nv.add(parts) == sum(parts) == whole
+    assert nv.add(map(sent, parts)) == whole
+
+
+def test_a_column_of_missing_values_alone_takes_the_type_of_other_parts():
+    numbers = pa.table({"x": [1.0, 2.0], "label": ["a", "b"]})
+    nulls = pa.table({"x": pa.nulls(2), "label": ["a", "b"]})
+    for parts in ([numbers, nulls], [nulls, numbers, nulls]):
+        counts = [nv.count(part, target="label") for part in parts]
+        found = nv.add(counts)
+        assert found == sum(counts)
+        assert isinstance(found.columns["x"], nv.Moments)
+        assert found.columns["x"].n.sum() == 2
+        assert found.rows.sum() == 2 * len(parts)
+
+
+def test_only_parts_of_one_kind_add_up():
+    counts = nv.count(TABLE, target="label")
+    with pytest.raises(InvalidInput, match="nothing to add up"):
+        nv.add([])
+    with pytest.raises(InvalidInput, match="got Counts and Look"):
+        nv.add([counts, nv.look(TABLE, target="label")])
+    with pytest.raises(InvalidInput, match=r"got NaiveBayes\. Models are added up by nv\.merge"):
+        nv.add([nv.NaiveBayes()])
+
+
+def test_tables_are_counted_with_the_settings_of_files():
+    rows = TABLE.append_column("weight", pa.array(np.full(len(TABLE), 2.0))).append_column("id", pa.array(range(900)))
+    found = nv.count(rows, target="label", weight="weight", ignore=["id"], classes=["junk", "other"])
+    assert found - nv.count(TABLE, target="label") == nv.count(TABLE, target="label", classes=["junk", "other"])
+    assert "other" in found.classes.labels
+    with pytest.raises(InvalidInput, match=r"The table has no column 'idd'; did you mean 'id'\?"):
+        nv.count(rows, target="label", ignore=["idd"])
+    with pytest.raises(InvalidSetting, match="unlabelled='em' must be 'error' or 'skip'"):
+        nv.count(rows, target="label", unlabelled="em")
+
+
+def test_rows_that_were_never_counted_do_not_calibrate(one_fit):
+    with pytest.raises(InvalidInput, match="was never counted"):
+        nv.NaiveBayes().fit(TABLE, target="label").calibrate(table(50, 77), target="label")
+
+
+# -- schemas -----------------------------------------------------------------------------------------------------------
+
+
+def test_types_alone_make_the_schema_of_a_table():
+    found = nv.Schema.of(TABLE.schema, {"visits": "poisson"}, target="label", ignore=["member"])
+    known = nv.NaiveBayes(families={"visits": "poisson"}).fit(TABLE.drop_columns("member"), target="label").schema_
+    assert [(c.name, c.type, c.family) for c in found] == [(c.name, c.type, c.family) for c in known]
+    assert nv.Schema.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+REFUSED = {
+    "bins": ({"x": pa.float64()}, {"x": "bins"}, r"follows from its numbers, not from its type.*nv\.look\(rows"),
+    "words": ({"x": pa.string()}, {"x": "words"}, r"follows from how long its texts are.*pairs=False"),
+    "nulls": ({"x": pa.null()}, {}, r"Column 'x' has no type: all its cells are missing\. Give it a family"),
+    "lists": ({"x": pa.list_(pa.int64())}, {}, r"Column 'x' holds list.*Take it apart"),
+    "levels": ({"x": pa.dictionary(pa.int8(), pa.string(), ordered=True)}, {}, r"levels in an order.*Ordinal"),
+    "unknown family": ({"x": pa.string()}, {"y": "words"}, r"There is no column 'y'"),
+}
+
+
+@pytest.mark.parametrize(("types", "families", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_only_rows_can_decide_is_refused(types, families, said):
+    with pytest.raises(InvalidInput, match=said):
+        nv.Schema.of(pa.schema(types), families)
+
+
+def test_counts_and_looks_of_other_rows_are_refused():
+    look = nv.look(TABLE, target="label")
+    with pytest.raises(DoesNotFit, match=r"rows of class '.*' were counted, and .* were looked at"):
+        nv.NaiveBayes.from_counts(nv.count(TABLE.slice(1), target="label"), look=look)
+
+
+def test_pairs_on_another_grid_are_refused():
+    look = nv.look(MANY, target="label")
+    with pytest.raises(DoesNotFit, match=r"nv\.count\(rows, target=…, schema=look\.schema\)"):
+        nv.NaiveBayes.from_counts(nv.count(MANY, target="label"), look=look)
+
+
+# -- models in other places --------------------------------------------------------------------------------------------
+
+
+def test_models_are_written_to_and_read_from_open_files(one_fit):
+    file = io.BytesIO()
+    one_fit.save(file)
+    file.seek(0)
+    assert np.array_equal(nv.load(file).predict_proba(TABLE), one_fit.predict_proba(TABLE))
+    with pytest.raises(UnwritableFile, match="open it in mode 'wb'"):
+        one_fit.save(io.StringIO())
+    with pytest.raises(UnreadableFile, match="open it in mode 'rb'"):
+        nv.load(io.StringIO("text"))
+
+
+def test_models_are_written_to_and_read_from_urls(one_fit, tmp_path):
+    pytest.importorskip("fsspec", reason="fsspec is not installed")
+    for url in ("memory://models/one.parquet", f"file://{tmp_path}/one.parquet"):
+        one_fit.save(url)
+        assert nv.load(url).counts_ == one_fit.counts_
+    with pytest.raises(UnreadableFile, match="there is no such file"):
+        nv.load("memory://models/none.parquet")
+    with pytest.raises(UnreadableFile, match="Protocol not known: nowhere"):
+        nv.load("nowhere://model.parquet")
+
+
+def test_tables_of_pandas_are_looked_at():
+    frame = pd.DataFrame({"x": [1.0, None, 3.0], "label": ["a", "b", "a"]})
+    assert nv.look(frame, target="label").rows == 3
