@@ -48,7 +48,7 @@ class OnnxColumn:
         known = {str(value) for value in self.fields["values"]} - set(self.fields.get("no_value", ()))
         text = ""
         while text in known:
-            text = f"<{text.strip('<>') or 'missing'}>" if not text else f"<{text}>"
+            text = f"<{text or 'missing'}>"
         return text
 
     @cached_property
@@ -126,7 +126,7 @@ class RowReader:
         numbers = [place for place in self.coded if not self.columns[place].is_label]
         widest = max((len(self.columns[place].fields["cuts"]) for place in numbers), default=0)
         parts = [self._slots_of_labels(place) for place in labels]
-        parts += [self._slots_of_numbers(part) for part in parts_of_row(numbers, widest)]
+        parts += [self._slots_of_numbers(part) for part in parts_of_row(numbers, widest // 2)]  # of a few bytes each
         return self.graph.joined(parts)
 
     def slots_of(self, places: Sequence[int]) -> Tensor:
@@ -145,9 +145,8 @@ class RowReader:
     def _slots_of_number_labels(self, name: str, slots: Mapping[Json, int], unseen: int) -> Tensor:
         from onnx import numpy_helper
 
-        if 0.0 in slots:
-            slots = {**slots, -0.0: slots[0.0]}
-        keys, values = np.array(list(slots), dtype=np.float64), np.array(list(slots.values()), dtype=np.int64)
+        pairs = [*slots.items(), *([(-0.0, slots[0.0])] if 0.0 in slots else [])]  # keys are compared bit by bit
+        keys, values = np.array([key for key, _ in pairs], dtype=np.float64), np.array([slot for _, slot in pairs])
         return self.graph.node(
             "LabelEncoder",
             name,

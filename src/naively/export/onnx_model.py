@@ -183,17 +183,16 @@ def label_and_probabilities(
 
 
 def class_array(labels: Sequence[Json]) -> AnyArray:
-    """Return the classes as an array of one type: texts, unless all are truth values or numbers.
+    """Return the classes as an array of one type: texts, unless all are truth values or whole numbers.
 
-    >>> class_array([1, 2]), class_array([False, True]), class_array(["a", 1])
-    (array([1, 2]), array([False,  True]), array(['a', '1'], dtype=object))
+    >>> class_array([1, 2]), class_array([False, True]), class_array(["a", "b"])
+    (array([1, 2]), array([False,  True]), array(['a', 'b'], dtype=object))
     """
     if all(isinstance(label, bool) for label in labels):
         return np.array(labels, dtype=np.bool_)
-    numbers = all(isinstance(label, (int, float)) and not isinstance(label, bool) for label in labels)
-    if numbers and all(isinstance(label, int) and abs(label) < 2**63 for label in labels):
+    if all(isinstance(label, int) and not isinstance(label, bool) and abs(label) < 2**63 for label in labels):
         return np.array(labels, dtype=np.int64)
-    return np.array(labels, dtype=np.float64) if numbers else np.array([str(label) for label in labels], dtype=object)
+    return np.array([str(label) for label in labels], dtype=object)
 
 
 # -- what it says of itself -------------------------------------------------------------------------------------------
