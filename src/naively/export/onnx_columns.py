@@ -22,6 +22,7 @@ class OnnxColumn:
     """A column of a flat model as an input."""
 
     fields: JsonObject
+    tensor: Tensor  # its cells, [row, 1]
 
     @property
     def name(self) -> str:
@@ -103,10 +104,10 @@ class RowReader:
         """Return the numbers of a column; those that `predict` refuses for their sign are missing."""
         column, graph = self.columns[place], self.graph
         if column.fields.get("refuses") != "negative":
-            return column.name
+            return column.tensor
         if place not in self._numbers:
-            refused = graph.node("Less", column.name, graph.constant(0.0))
-            self._numbers[place] = graph.node("Where", refused, graph.constant(np.nan), column.name)
+            refused = graph.node("Less", column.tensor, graph.constant(0.0))
+            self._numbers[place] = graph.node("Where", refused, graph.constant(np.nan), column.tensor)
         return self._numbers[place]
 
     def numbers(self, places: Sequence[int]) -> Tensor:
@@ -139,17 +140,17 @@ class RowReader:
         unseen = begin + column.slot(column.fields["unseen"])
         if column.takes_texts:
             how: dict[str, object] = {"keys_strings": list(slots), "values_int64s": list(slots.values())}
-            return self.graph.node("LabelEncoder", column.name, domain=LEARNING, default_int64=unseen, **how)
-        return self._slots_of_number_labels(column.name, slots, unseen)
+            return self.graph.node("LabelEncoder", column.tensor, domain=LEARNING, default_int64=unseen, **how)
+        return self._slots_of_number_labels(column.tensor, slots, unseen)
 
-    def _slots_of_number_labels(self, name: str, slots: Mapping[Json, int], unseen: int) -> Tensor:
+    def _slots_of_number_labels(self, x: Tensor, slots: Mapping[Json, int], unseen: int) -> Tensor:
         from onnx import numpy_helper
 
         pairs = [*slots.items(), *([(-0.0, slots[0.0])] if 0.0 in slots else [])]  # keys are compared bit by bit
         keys, values = np.array([key for key, _ in pairs], dtype=np.float64), np.array([slot for _, slot in pairs])
         return self.graph.node(
             "LabelEncoder",
-            name,
+            x,
             domain=LEARNING,
             keys_tensor=numpy_helper.from_array(keys, "keys"),
             values_tensor=numpy_helper.from_array(values, "values"),
@@ -200,4 +201,4 @@ def onnx_columns(fields: Sequence[JsonObject]) -> list[OnnxColumn]:
             raise InvalidInput("A column has no name, and an input of ONNX needs one. Name it, then fit.", column=name)
     if not fields:
         raise InvalidInput("The model uses no column, so an ONNX model of it would have no input. Fit with a column.")
-    return [OnnxColumn(column) for column in fields]
+    return [OnnxColumn(column, str(column["name"])) for column in fields]

@@ -11,7 +11,7 @@ from .onnx_graph import OnnxGraph, Tensor
 
 # Numbers and squared distances beyond these are taken for these, as the kernels do: all sums stay finite.
 LARGEST_NUMBER, LARGEST_SQUARE = 1e150, 1e300
-# Lanczos' approximation of the gamma function with g = 7 and nine coefficients (P. Godfrey), of relative error 1e-15:
+# Lanczos' approximation of the gamma function with g = 7 and nine coefficients (P. Godfrey), of relative error 2e-13:
 # Γ(z) = √(2π) · (z + 6.5)^(z - 1/2) · e^-(z + 6.5) · (c0 + c1 / z + … + c8 / (z + 7)).
 LANCZOS_SHIFT = 6.5
 LANCZOS = (

@@ -134,7 +134,7 @@ def joint_scores(graph: OnnxGraph, columns: Sequence[OnnxColumn], content: JsonO
     """Return prior plus terms, [row, class]; the scores of a row that rules out every class are its fallback."""
     terms, prior, classes = content["terms"], np.asarray(content["prior"], dtype=np.float64), len(content["classes"])
     if not terms:
-        return graph.node("Expand", graph.constant(prior), shape_of_answer(graph, columns[0].name, classes))
+        return graph.node("Expand", graph.constant(prior), shape_of_answer(graph, columns[0].tensor, classes))
     # Scores of all terms may be relative to the first class: it is left out until the end.
     widths = {classes if term["kind"] in DENSITIES else term["table"].shape[-1] for term in terms}
     total = sums_of_terms(graph, columns, terms, max(widths))

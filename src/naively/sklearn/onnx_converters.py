@@ -1,17 +1,19 @@
-"""Converters of the five classifiers to ONNX, for skl2onnx: alone and in pipelines of scikit-learn."""
+"""Converters of the five classifiers and of NaiveBayes to ONNX, for skl2onnx: alone and in pipelines of scikit-learn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._types import AnyArray, Floats
-from ..errors import NotInstalled
+from .._types import AnyArray, Floats, JsonObject
+from ..errors import InvalidInput, NotInstalled
+from ..export.onnx_columns import OnnxColumn, onnx_columns
 from ..export.onnx_densities import normal_densities
 from ..export.onnx_graph import OnnxGraph, Tensor, parts_of_row
-from ..export.onnx_model import with_fallback
+from ..export.onnx_model import flat_content, joint_scores, label_and_probabilities, with_fallback
 from ..families.bernoulli import FlagLikelihood
 from ..families.categorical import LogTables
 from ..families.gaussian import GaussianLikelihood
@@ -32,11 +34,13 @@ OPTIONS = {"zipmap": [True, False, "columns"], "output_class_labels": [False, Tr
 
 
 def register_onnx_converters() -> None:
-    """Make skl2onnx convert the five classifiers, alone and in pipelines of scikit-learn.
+    """Make skl2onnx convert the five classifiers and `NaiveBayes`, alone and in pipelines of scikit-learn.
 
     Needs the extra ``onnx``: ``pip install "naively[onnx]"``. Call it once, then `skl2onnx.to_onnx` and
     `skl2onnx.convert_sklearn` take them, with the options of any classifier: `zipmap`, `nocl` and `output_class_labels`.
-    The arithmetic is in double precision whatever the input is; of an input of doubles, so are the probabilities.
+    The arithmetic is in double precision whatever the input is; of an input of doubles, so are the probabilities. A
+    `NaiveBayes` must have been fitted on numbers alone, which come as one matrix here; the inputs of
+    `naively.export.onnx` are columns of any kind.
 
     Examples
     --------
@@ -54,7 +58,9 @@ def register_onnx_converters() -> None:
         from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
     except ImportError:
         raise NotInstalled("Converting classifiers needs the library skl2onnx", "onnx") from None
-    for kind in (BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB):
+    from .. import NaiveBayes  # by its public name: this package and that of the class do not import each other
+
+    for kind in (BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes):
         alias, shapes = f"Naively{kind.__name__}", calculate_linear_classifier_output_shapes
         update_registered_converter(kind, alias, shapes, convert_classifier, options=OPTIONS)
 
@@ -95,19 +101,33 @@ def convert_classifier(scope: Scope, operator: Operator, container: Container) -
 
     graph, classifier = ContainerGraph(scope, container), operator.raw_operator
     x = graph.node("Cast", operator.inputs[0].full_name, to=TensorProto.DOUBLE)
-    scores = joint_scores_of(graph, x, classifier)
-    label, probabilities = operator.outputs
-    graph.add_node(
-        "Cast",
-        [graph.node("Softmax", scores, axis=1)],
-        probabilities.full_name,
-        "",
-        {"to": guess_proto_type(probabilities.type)},
-    )
+    if isinstance(classifier, BaseNB):
+        scores, content = joint_scores_of(graph, x, classifier), {"floor": 0.0}
+    else:
+        content = flat_content(classifier)
+        scores = joint_scores(graph, columns_of_matrix(graph, x, classifier, content), content)
     classes = np.asarray(get_label_classes(scope, classifier))
     classes = classes.astype(object if classes.dtype.kind in "UO" else np.int64)
-    chosen = graph.node("ArgMax", scores, axis=1, keepdims=0)
-    graph.add_node("Gather", [graph.constant(classes), chosen], label.full_name, "", {"axis": 0})
+    label, probabilities = label_and_probabilities(graph, scores, content, classes)
+    graph.add_node("Identity", [label], operator.outputs[0].full_name, "", {})
+    kind = guess_proto_type(operator.outputs[1].type)
+    graph.add_node("Cast", [probabilities], operator.outputs[1].full_name, "", {"to": kind})
+
+
+def columns_of_matrix(graph: OnnxGraph, x: Tensor, model: Any, content: JsonObject) -> list[OnnxColumn]:
+    """Return the columns that a NaiveBayes uses, each read from the matrix of all."""
+    known = getattr(model, "feature_names_in_", None)
+    names = [f"x{at}" for at in range(model.n_features_in_)] if known is None else [str(name) for name in known]
+    found = list[OnnxColumn]()
+    for column in onnx_columns(content["columns"]):
+        if column.is_label:
+            raise InvalidInput(
+                f"Column {column.name!r} holds labels, and the input of a converted pipeline is a matrix of numbers. "
+                "Export the model by naively.export.onnx, whose inputs are columns of any kind.",
+                column=column.name,
+            )
+        found.append(replace(column, tensor=graph.picked(x, [names.index(column.name)], len(names))))
+    return found
 
 
 def joint_scores_of(graph: OnnxGraph, x: Tensor, classifier: BaseNB) -> Tensor:
