@@ -34,7 +34,8 @@ from .onnx_cases import answers, assert_same_answers, facts_of, inputs_of, sessi
 from .page_cases import SHARED, shared_table
 from .tables import penguins
 
-SETS = json.loads((SHARED / "datasets.json").read_text("utf-8")) if SHARED and (SHARED / "datasets.json").exists() else {}
+LIST = None if SHARED is None else SHARED / "datasets.json"
+SETS = json.loads(LIST.read_text("utf-8")) if LIST is not None and LIST.exists() else {}
 TABLES = [name for name, about in SETS.items() if about["task"] == "tabular"]
 each_model = pytest.mark.parametrize("model", MODELS)
 
@@ -383,9 +384,9 @@ def test_graphs_stay_small_and_parts_of_a_row_do_not_grow_with_the_columns():
 
 def test_what_cannot_be_exported_is_said_with_what_can():
     texts = nv.NaiveBayes(families={"t": "words"}).fit({"t": ["good day", "bad day"] * 5}, ["p", "n"] * 5)
-    with pytest.raises(InvalidInput, match=r"^Column 't' holds texts.* Export to JSON or JavaScript.* fit without") as e:
+    with pytest.raises(InvalidInput, match=r"^Column 't' holds texts.*to JSON or JavaScript.*fit without") as error:
         nv.export.onnx(texts)
-    assert e.value.column == "t"
+    assert error.value.column == "t"
     vectors = nv.NaiveBayes().fit(sparse.csr_array(np.eye(4)), ["a", "a", "b", "b"])
     with pytest.raises(InvalidInput, match="holds vectors"):
         nv.export.onnx(vectors)

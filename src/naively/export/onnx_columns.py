@@ -193,8 +193,8 @@ def onnx_columns(fields: Sequence[JsonObject]) -> list[OnnxColumn]:
         name = column["name"]
         if column["kind"] == "text":
             raise InvalidInput(
-                f"Column {name!r} holds texts, whose words no ONNX model can count. Export to JSON or JavaScript, which "
-                "can hold them; or fit without the column, then export.",
+                f"Column {name!r} holds texts, whose words no ONNX model can count. Export to JSON or JavaScript, "
+                "which can hold them; or fit without the column, then export.",
                 column=name,
             )
         if not str(name):

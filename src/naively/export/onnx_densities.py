@@ -23,7 +23,7 @@ LANCZOS_CELLS = len(LANCZOS) - 1
 
 
 def normal_densities(graph: OnnxGraph, x: Tensor, tables: Sequence[Floats]) -> Tensor:
-    """Return the sum of normal or Student-t densities of numbers x, [row, class]; a table [class, 4] for each column."""
+    """Return the sum of normal or Student-t densities of x, [row, class]; a table [class, 4] for each column."""
     center, precision, power, base = np.moveaxis(np.stack(tables), -1, 0)  # [column, class] each
     inside = graph.node("Max", graph.node("Min", x, graph.constant(LARGEST_NUMBER)), graph.constant(-LARGEST_NUMBER))
     gap = graph.node("Sub", graph.axis_added(inside), graph.constant(center))
@@ -66,8 +66,9 @@ def poisson_densities(graph: OnnxGraph, x: Tensor, tables: Sequence[Floats]) -> 
 def negative_binomials(graph: OnnxGraph, x: Tensor, tables: Sequence[Floats]) -> Tensor:
     """Return the sum of negative binomial distributions of x, [row, class]; a table [class, 3] for each column.
 
-    The scores are -e·log(1 + (e - x·r) / ((e + x)·r)) - x·log(1 + (x·r - e) / (e + x)) - log((e + x) / e) / 2, plus what
-    Stirling's formula lacks for e + x, less that for e: no large logarithms cancel. All classes lack log x! and the like.
+    The scores are -e·log(1 + (e - x·r) / ((e + x)·r)) - x·log(1 + (x·r - e) / (e + x)) - log((e + x) / e) / 2, plus
+    what Stirling's formula lacks for e + x, less that for e: no large logarithms cancel. What all classes share, such
+    as log x!, is left out.
     """
     weight, e, r = np.moveaxis(np.stack(tables), -1, 0)
     least = graph.constant(np.nextafter(-1.0, 0.0))  # log 0 times 0 events would be no number

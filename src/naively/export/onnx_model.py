@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from os import PathLike, path as os_path
+from os import PathLike
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,7 +13,6 @@ import numpy as np
 
 from .. import __version__
 from .._types import AnyArray, Floats, Json, JsonObject
-from ..data.model_file.file import replace_file
 from ..errors import InvalidInput, NotInstalled, UnwritableFile
 from ..flat import FlatModel
 from .onnx_columns import OnnxColumn, onnx_columns
@@ -41,9 +41,9 @@ def onnx(model: HasFlat | FlatModel, path: str | PathLike[str] | None = None, *,
     """Return a fitted model as an ONNX model, whose probabilities are those of `predict_proba`.
 
     Needs the extra ``onnx``: ``pip install "naively[onnx]"``. Every column of the model is an input of shape [rows, 1]
-    with the name of the column. Numbers, and labels that are numbers or truth values, are doubles, NaN if missing; other
-    labels are texts, empty if missing. The outputs are `label`, the most probable class whatever costs are set, and
-    `probabilities`, [rows, classes] in the order of `classes_`.
+    with the name of the column. Numbers, and labels that are numbers or truth values, are doubles, NaN if missing;
+    other labels are texts, empty if missing. The outputs are `label`, the most probable class whatever costs are set,
+    and `probabilities`, [rows, classes] in the order of `classes_`.
 
     Parameters
     ----------
@@ -96,8 +96,10 @@ def flat_content(model: HasFlat | FlatModel) -> JsonObject:
 
 def save_bytes(path: str | PathLike[str], data: bytes) -> None:
     """Write a file, whole or not at all."""
+    from ..data.model_file.file import replace_file  # which imports much
+
     try:
-        replace_file(Path(os_path.realpath(path)), data)
+        replace_file(Path(realpath(path)), data)
     except InvalidInput as error:
         raise UnwritableFile(path, error.message) from error
     except FileNotFoundError as error:
@@ -208,12 +210,13 @@ def input_of(column: OnnxColumn) -> ValueInfoProto:
 
 def cells_of_input(column: OnnxColumn) -> str:
     """Return a sentence on what the cells of an input are."""
-    what = {"time": "seconds since 1970 (UTC), since midnight or of a duration", "boolean": "1 for true, 0 for false"}
     if column.takes_texts:
         return f"A label as text; {column.missing_text!r} if it is missing."
-    return f"A number ({what[column.fields['type']]}); NaN if it is missing." if column.fields["type"] in what else (
-        "A number; NaN if it is missing."
-    )
+    what = {
+        "time": "A time in seconds: since 1970 (UTC), since midnight or of a duration",
+        "boolean": "1 for true, 0 for false",
+    }
+    return f"{what.get(column.fields['type'], 'A number')}; NaN if it is missing."
 
 
 def outputs_of(names: Sequence[str], classes: AnyArray) -> list[ValueInfoProto]:
@@ -248,7 +251,10 @@ def describe(model: ModelProto, content: JsonObject, columns: Sequence[OnnxColum
         "label": DECISION,
         "outputs": list(outputs),
     }
-    helper.set_model_props(model, {key: fact if isinstance(fact, str) else as_json(fact) for key, fact in facts.items()})
+    props = {
+        key: fact if isinstance(fact, str) else json.dumps(fact, ensure_ascii=False) for key, fact in facts.items()
+    }
+    helper.set_model_props(model, props)
 
 
 def column_facts(column: OnnxColumn) -> JsonObject:
@@ -256,8 +262,3 @@ def column_facts(column: OnnxColumn) -> JsonObject:
     kind = "string" if column.takes_texts else "double"
     missing = column.missing_text if column.takes_texts else "NaN"
     return {"name": column.name, "kind": column.fields["kind"], "input": kind, "missing": missing}
-
-
-def as_json(value: Json) -> str:
-    """Return a value as JSON."""
-    return json.dumps(value, ensure_ascii=False)

@@ -127,10 +127,9 @@ class TermBuilder:
 
     def _pair_size(self, place: int) -> int:
         """Return how many codes a column has in tables of pairs."""
-        sizes = [
-            term["table"].shape[at] for term in self._of("pair") for at in (0, 1) if term["columns"][at] == place
-        ]
-        return max([*sizes, *(len(term["table"]) for term in self._of("slopes") if term["columns"][1] == place)])
+        sizes = [term["table"].shape[at] for term in self._of("pair") for at in (0, 1) if term["columns"][at] == place]
+        sizes += [len(term["table"]) for term in self._of("slopes") if term["columns"][1] == place]
+        return int(max(sizes))
 
     def _pair_codes(self) -> Tensor:
         """Return the codes in pairs of all columns that have some, [row, column], as doubles."""

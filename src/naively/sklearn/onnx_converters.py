@@ -1,4 +1,4 @@
-"""Converters of the five classifiers and of NaiveBayes to ONNX, for skl2onnx: alone and in pipelines of scikit-learn."""
+"""Converters to ONNX for skl2onnx: of the five classifiers and of NaiveBayes, alone and in pipelines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def register_onnx_converters() -> None:
     """Make skl2onnx convert the five classifiers and `NaiveBayes`, alone and in pipelines of scikit-learn.
 
     Needs the extra ``onnx``: ``pip install "naively[onnx]"``. Call it once, then `skl2onnx.to_onnx` and
-    `skl2onnx.convert_sklearn` take them, with the options of any classifier: `zipmap`, `nocl` and `output_class_labels`.
+    `skl2onnx.convert_sklearn` take them, with the options of any classifier (`zipmap`, `nocl`, `output_class_labels`).
     The arithmetic is in double precision whatever the input is; of an input of doubles, so are the probabilities. A
     `NaiveBayes` must have been fitted on numbers alone, which come as one matrix here; the inputs of
     `naively.export.onnx` are columns of any kind.
