@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import __version__
 from .._types import AnyArray, Floats, Json, JsonObject
-from ..errors import InvalidInput, NotInstalled, UnwritableFile
+from ..errors import InvalidInput, NotInstalled
 from ..flat import FlatModel
 from .onnx_columns import OnnxColumn, onnx_columns
 from .onnx_graph import LEARNING, OnnxGraph, Tensor
@@ -96,16 +96,10 @@ def flat_content(model: HasFlat | FlatModel) -> JsonObject:
 
 def save_bytes(path: str | PathLike[str], data: bytes) -> None:
     """Write a file, whole or not at all."""
-    from ..data.model_file.file import replace_file  # which imports much
+    from ..data.model_file.file import replace_file, unwritable  # which imports much
 
-    try:
+    with unwritable(path):
         replace_file(Path(realpath(path)), data)
-    except InvalidInput as error:
-        raise UnwritableFile(path, error.message) from error
-    except FileNotFoundError as error:
-        raise UnwritableFile(path, "its folder does not exist; create it, or choose another.") from error
-    except OSError as error:
-        raise UnwritableFile(path, f"{error.strerror}; choose a place with room where you may write.") from error
 
 
 # -- the graph --------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import re
 import secrets
 import shutil
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -76,8 +77,15 @@ def write_model(
     What is only expected of rows without a label may stand beside what was counted, as rows of its own; so may
     the offsets of values, [class, value] for each column, and rows that the model keeps.
     """
-    try:
+    with unwritable(path):
         replace_file(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, offsets, kept)))
+
+
+@contextlib.contextmanager
+def unwritable(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of errors that they are about writing this file."""
+    try:
+        yield
     except InvalidInput as error:
         raise UnwritableFile(path, error.message) from error
     except FileNotFoundError as error:
