@@ -125,6 +125,16 @@ def letters(classes: int) -> tuple[nv.NaiveBayes, list[dict[str, Any]]]:
     return nb, plain_rows(X[:100])
 
 
+def weak_columns() -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table of so many weak columns that most have no weight of their own in the joint model; and classes."""
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, 300)
+    X = pd.DataFrame({f"x{n}": random.normal(0.15 * y, 1.0) for n in range(300)})
+    X["z"] = random.choice(["a", "b"], 300)
+    X.loc[::7, "x1"] = np.nan
+    return X, y
+
+
 def penguin_rows() -> list[dict[str, Any]]:
     """Return the penguins as rows."""
     return plain_rows(penguins()[0])

@@ -29,6 +29,7 @@ from .flat_cases import (
     plain_rows,
     table_of,
     text_models,
+    weak_columns,
 )
 from .tables import penguins
 
@@ -141,11 +142,7 @@ def test_any_number_of_classes_can_be_flattened(classes):
 
 
 def test_columns_without_a_weight_of_their_own_are_in_the_flat_model():
-    random = np.random.default_rng(0)
-    y = random.integers(0, 2, 300)
-    X = pd.DataFrame({f"x{n}": random.normal(0.15 * y, 1.0) for n in range(300)})
-    X["z"] = random.choice(["a", "b"], 300)
-    X.loc[::7, "x1"] = np.nan
+    X, y = weak_columns()
     for missing in ("skip", "value"):
         nb = nv.NaiveBayes(missing=missing).fit(X, y)
         check(nb, plain_rows(X[:40]))

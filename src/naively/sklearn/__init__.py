@@ -9,6 +9,15 @@ from .bernoulli import BernoulliNB
 from .categorical import CategoricalNB
 from .gaussian import GaussianNB
 from .multinomial import ComplementNB, MultinomialNB
+from .onnx_converters import register_onnx_converters
 from .text_counter import TextCounter
 
-__all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB", "TextCounter"]
+__all__ = [
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianNB",
+    "MultinomialNB",
+    "TextCounter",
+    "register_onnx_converters",
+]

@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 
 from ..._threads import allowed
 from ..._types import Json, JsonObject
-from ...errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
+from ...errors import InvalidInput, InvalidSetting, UnreadableFile
 from ...stats import Axis, Counts, WordTable
 from ...stats.pairs import JointCounts
 from ..schema import Schema
 from .offsets import ValueOffsets, offset_rows, stored_offsets
 from .pairs import EXPECTED_MARK, MARK, Sums, joint_counts, joint_rows, pairs_piece, sums_of
-from .places import ModelPlace, Refused, place_name, read_place, write_place
+from .places import ModelPlace, Refused, place_name, read_place, unwritable, write_place
 from .rows import StoredRows, kept_row_parts, row_part_sizes, stored_rows
 from .statistics import (
     NEEDED,
@@ -70,15 +70,8 @@ def write_model(
     What is only expected of rows without a label may stand beside what was counted, as rows of its own; so may
     the offsets of values, [class, value] for each column, and rows that the model keeps.
     """
-    try:
+    with unwritable(place):
         write_place(place, sealed(parquet(counts, about, expected, offsets, kept)))
-    except InvalidInput as error:
-        raise UnwritableFile(place_name(place), error.message) from error
-    except FileNotFoundError as error:
-        raise UnwritableFile(place_name(place), "its folder does not exist; create it, or choose another.") from error
-    except OSError as error:
-        why = f"{error.strerror or error}; choose a place with room where you may write."
-        raise UnwritableFile(place_name(place), why) from error
 
 
 def parquet(

@@ -7,10 +7,11 @@ import os
 import re
 import secrets
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from ...errors import InvalidInput
+from ...errors import InvalidInput, UnwritableFile
 
 # A path, a URL such as "s3://bucket/model.parquet", or an open file of bytes.
 ModelPlace: TypeAlias = str | os.PathLike[str] | IO[bytes]
@@ -67,6 +68,20 @@ def write_place(place: ModelPlace, data: bytes) -> None:
             place.write(data)
         except TypeError:
             raise InvalidInput("the file is open for text; open it in mode 'wb'.") from None
+
+
+@contextlib.contextmanager
+def unwritable(place: ModelPlace) -> Iterator[None]:
+    """Say of errors that they are about writing this file."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise UnwritableFile(place_name(place), error.message) from error
+    except FileNotFoundError as error:
+        raise UnwritableFile(place_name(place), "its folder does not exist; create it, or choose another.") from error
+    except OSError as error:
+        why = f"{error.strerror or error}; choose a place with room where you may write."
+        raise UnwritableFile(place_name(place), why) from error
 
 
 def _file_system(url: str) -> tuple[Any, str]:
