@@ -71,6 +71,22 @@ def has_chinese_font() -> bool:
     return bool(shutil.which("fc-list") and subprocess.run(asked, stdout=subprocess.PIPE).stdout.strip())
 
 
+def has_java() -> bool:
+    """Tell whether there is a Java for the tests of Spark and of PMML."""
+    home = os.environ.get("JAVA_HOME")
+    return bool(shutil.which("java") or (home and Path(home, "bin", "java").exists()))
+
+
+def has_postgres() -> bool:
+    """Tell whether there is a PostgreSQL that tests can start; tests/postgres.py looks in the same places."""
+    return bool(shutil.which("postgres") or any(Path("/usr/lib/postgresql").glob("*/bin/postgres")))
+
+
+def has_node() -> bool:
+    """Tell whether there is a Node.js to run exported JavaScript."""
+    return bool(shutil.which("node"))
+
+
 def has_valgrind() -> bool:
     """Tell whether instructions can be counted."""
     return all(map(shutil.which, ("valgrind", "callgrind_annotate")))
@@ -114,6 +130,17 @@ NEEDS = {
         "a font of Chinese characters",
         ("fontconfig fonts-wqy-zenhei", "wqy-zenhei-fonts", "(every Mac has one)"),
     ),
+    "java": (
+        has_java,
+        "Java 17 or newer, to test Spark and PMML",
+        ("default-jre-headless", "java-17-openjdk-headless", "brew install openjdk@17"),
+    ),
+    "postgres": (
+        has_postgres,
+        "PostgreSQL, to test counting inside a database",
+        ("postgresql", "postgresql-server", "brew install postgresql"),
+    ),
+    "node": (has_node, "Node.js, to test exported JavaScript", ("nodejs", "nodejs", "brew install node")),
     "valgrind": (has_valgrind, "valgrind", ("valgrind", "valgrind", LINUX_ONLY)),
     "sanitizers": (
         has_sanitizers,
