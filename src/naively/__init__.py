@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import export
     from .counting.rows import count
     from .data.column import Column
     from .data.files import File
@@ -69,6 +70,9 @@ _HOMES = {
     "Table": "stats",
 }
 
+# Modules with functions of their own.
+_MODULES = {"export": ".export", "plots": ".explain.plots"}
+
 __all__ = [
     "Bernoulli",
     "Bins",
@@ -101,6 +105,7 @@ __all__ = [
     "cross_validate",
     "decide",
     "expected_cost",
+    "export",
     "fit_files",
     "load",
     "merge",
@@ -109,12 +114,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plots":
-        return import_module(".explain.plots", __name__)
+    if name in _MODULES:
+        return import_module(_MODULES[name], __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'naively' has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, "plots"])
+    return sorted([*globals(), *_HOMES, *_MODULES])

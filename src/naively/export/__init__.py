@@ -1,0 +1,1 @@
+from .sql_query import sql
