@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from .._types import JsonObject
-from ..data.model_file.file import replace_file
-from ..errors import InvalidInput, UnwritableFile
+from ..errors import InvalidInput
 from ..flat import FlatModel
+from ..flat.flat_model import save_text
 
 
 class Flattens(Protocol):
@@ -20,7 +19,7 @@ class Flattens(Protocol):
         ...
 
 
-HasFlat = Flattens | FlatModel
+HasFlat: TypeAlias = Flattens | FlatModel
 
 
 def flat_of(model: HasFlat) -> FlatModel:
@@ -44,15 +43,5 @@ def refuse_texts(content: JsonObject, can: str) -> None:
 def written(text: str, path: str | PathLike[str] | None) -> str:
     """Write a text to a file, if there is a path, and return it."""
     if path is not None:
-        save_file(path, text.encode("utf-8"))
+        save_text(path, text)
     return text
-
-
-def save_file(path: str | PathLike[str], data: bytes) -> None:
-    """Put data in a file, which has its name only when it is complete."""
-    try:
-        replace_file(Path(path), data)
-    except InvalidInput as error:
-        raise UnwritableFile(path, str(error)) from None
-    except OSError as error:
-        raise UnwritableFile(path, f"{error.strerror or error}.") from None

@@ -76,9 +76,11 @@ class ScoreFormulas:
         name, cell = f"x{at}", Named(f"n{at}")
         self.cells[cell.name] = NumberCell(column)
         most = min((farthest(table) for table in self._densities(at)), default=1e140)
-        bounded = within(cell, -most, most)
+        bounded = Choice(call("missing", cell), NO_NUMBER, within(cell, -most, most))
         refused = call("<", cell, 0.0) if "refuses" in column else None
-        self.codes[name] = bounded if refused is None else Choice(refused, NO_NUMBER, bounded)
+        if refused is not None:
+            bounded = Choice(call("missing", cell), NO_NUMBER, Choice(refused, NO_NUMBER, bounded.otherwise))
+        self.codes[name] = bounded
         code: Formula = BinCode(cell, tuple(map(float, column["cuts"])))
         code = code if refused is None else Choice(refused, Number(-1), code)
         self.codes[f"c{at}"] = unless_missing(cell, code, int(column["missing"]))
@@ -164,7 +166,7 @@ class ScoreFormulas:
 
 
 def within(cell: Named, low: float, high: float) -> Formula:
-    """Return a number clipped to a range; a missing one stays so, which the greatest of several would not."""
+    """Return a number clipped to a range."""
     return Choice(call("<", cell, low), Number(low), Choice(call("<", high, cell), Number(high), cell))
 
 
