@@ -15,9 +15,9 @@ import pytest
 
 import naively as nv
 from naively.errors import InvalidSetting
-from naively.page.packed import unpacked_data
 from naively.flat import SCORER
 from naively.markup.script_data import json_for_script
+from naively.page.packed import unpacked_data
 from naively.page.page import page_script, report_page
 from naively.page.page_strings import ASSETS, LANGUAGES, page_strings
 from naively.page.report_rows import ReportRows, places_of_report_rows

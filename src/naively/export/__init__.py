@@ -6,17 +6,14 @@ Libraries that a format needs are imported when it is written.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .export_file import write
 from .javascript_module import javascript, json
 from .pmml_file import pmml
 from .sql_query import sql
 
-if TYPE_CHECKING:
-    from .onnx import onnx
-
-__all__ = ["javascript", "json", "onnx", "pmml", "sql", "write"]
+__all__ = ["javascript", "json", "pmml", "sql", "write"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidSetting
 from ..errors.message import Setting
-from .exported import HasFlat, flat_of
+from .exported import HasFlat
 from .javascript_module import javascript, json
 from .pmml_file import pmml
 from .sql_query import sql
@@ -25,9 +26,8 @@ SUFFIXES = {
 
 
 def _onnx(model: HasFlat, path: str | PathLike[str] | None, **settings: Any) -> object:
-    from . import onnx  # by way of the package, so that its name stays that of the function
-
-    return onnx(model, path, **settings)
+    # By way of the package, so that its name there stays that of the function.
+    return import_module(__package__).onnx(model, path, **settings)
 
 
 WRITERS: dict[str, Callable[..., object]] = {

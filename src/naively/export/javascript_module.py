@@ -13,7 +13,7 @@ MODULE = """\
 // A naive Bayes model that scores rows by itself, made by naively.
 //   predict(row)       the most probable class
 //   predictProba(row)  the probability of each class, in the order of `classes`
-//   explain(row)       {{prior, columns, pairs, words, joint, probabilities}}: what each column contributes to the scores
+//   explain(row)       {{prior, columns, pairs, words, joint, probabilities}}: the contribution of each column
 // A row is an object with the cells of `columns`; cells that are absent, null or NaN are missing.
 
 const Naively = {{}};

@@ -130,7 +130,11 @@ class PmmlWriter:
     def _class_type(self) -> str:
         """Return the type of the classes."""
         kinds = {type(label) for label in self.content["classes"]}
-        return {bool: "boolean", int: "integer", float: "double"}[kinds.pop()] if kinds in ({bool}, {int}, {float}) else "string"
+        return (
+            {bool: "boolean", int: "integer", float: "double"}[kinds.pop()]
+            if kinds in ({bool}, {int}, {float})
+            else "string"
+        )
 
     def _model(self) -> ET.Element:
         """Return the regression model: the score of a class is the logarithm of its probability."""
@@ -172,27 +176,35 @@ class PmmlWriter:
     def _output(self, labels: Iterable[str]) -> ET.Element:
         """Return the probability of each class."""
         how = {"optype": "continuous", "dataType": "double", "feature": "probability"}
-        return element("Output", *(element("OutputField", name=f"probability({one})", value=one, **how) for one in labels))
+        return element(
+            "Output", *(element("OutputField", name=f"probability({one})", value=one, **how) for one in labels)
+        )
 
     # -- formulas ------------------------------------------------------------------------------------------------------
 
     def _name(self, name: str) -> str:
         """Return the name of a field: that of a column for its cell."""
-        return self.fields.get(name, self.prefix + name)
+        return str(self.fields.get(name, self.prefix + name))
 
     def _derived(self, name: str, formula: Formula) -> ET.Element | None:
         """Return a derived field; a cell is a field already."""
         if isinstance(formula, (NumberCell, LabelCell)):
             return None
         whole = name[0] in "cqt" and name != "top"
-        types = {"optype": "categorical", "dataType": "integer"} if whole else {"optype": "continuous", "dataType": "double"}
+        types = (
+            {"optype": "categorical", "dataType": "integer"}
+            if whole
+            else {"optype": "continuous", "dataType": "double"}
+        )
         return element("DerivedField", self._expression(formula), name=self._name(name), **types)
 
     def _expression(self, formula: Formula) -> ET.Element:
         """Return a formula as an expression."""
         match formula:
             case Number(value):
-                return element("Constant", text=value_text(value), dataType="integer" if isinstance(value, int) else "double")
+                return element(
+                    "Constant", text=value_text(value), dataType="integer" if isinstance(value, int) else "double"
+                )
             case Named(name):
                 return element("FieldRef", field=self._name(name))
             case BinCode(Named(name), cuts):
@@ -215,7 +227,11 @@ class PmmlWriter:
         rows = [table_row(str(at - 1), value_text(value)) for at, value in enumerate(values) if value != values[0]]
         pair = element("FieldColumnPair", field=self._name(name), column="in")
         how = {"outputColumn": "out", "dataType": kind, "defaultValue": value_text(values[0])}
-        return element("MapValues", pair, element("InlineTable", *rows), **how) if rows else self._expression(Number(values[0]))
+        return (
+            element("MapValues", pair, element("InlineTable", *rows), **how)
+            if rows
+            else self._expression(Number(values[0]))
+        )
 
     def _label_code(self, name: str, column: JsonObject, codes: dict[Json, int]) -> ET.Element:
         """Return the code of a label."""

@@ -34,7 +34,7 @@ LEAST_EXPONENT = -700.0  # PostgreSQL refuses the exponential of less
 
 
 def scoring_steps(content: JsonObject) -> list[Step]:
-    """Return the steps from the cells of a row to the probabilities, which are named p0, p1, …"""
+    """Return the steps from the cells of a row to the probabilities: p0, p1 and so on, and the best of them."""
     scores = ScoreFormulas(content)
     joint = scores.joint()
     used = set[str]().union(*map(names_in, joint.values()))
@@ -60,14 +60,14 @@ class ScoreFormulas:
             self._add_number(at, column) if column["kind"] == "number" else self._add_label(at, column)
 
     def joint(self) -> Step:
-        """Return the score of each class: j0, j1, …"""
+        """Return the score of each class: j0, j1 and so on."""
         parts: list[list[Formula]] = [[] for _ in range(self.classes)]
         for place, term in enumerate(self.content["terms"]):
             for own, part in zip(parts, self._scores(place, term), strict=True):
                 own += [] if part is None else [part]
         least = self.content["least"]
         sums = map(total, parts) if least is None else (call("max", total(own), float(least)) for own in parts)
-        return {f"j{k}": call("+", float(p), s) for k, (p, s) in enumerate(zip(self.content["prior"], sums))}
+        return {f"j{k}": call("+", float(p), s) for k, (p, s) in enumerate(zip(self.content["prior"], sums, strict=True))}
 
     # -- cells --------------------------------------------------------------------------------------------------------
 
@@ -81,7 +81,8 @@ class ScoreFormulas:
         if refused is not None:
             bounded = Choice(call("missing", cell), NO_NUMBER, Choice(refused, NO_NUMBER, bounded.otherwise))
         self.codes[name] = bounded
-        code: Formula = BinCode(cell, tuple(map(float, column["cuts"])))
+        cuts = tuple(map(float, column["cuts"]))
+        code: Formula = BinCode(cell, cuts) if cuts else Number(0)
         code = code if refused is None else Choice(refused, Number(-1), code)
         self.codes[f"c{at}"] = unless_missing(cell, code, int(column["missing"]))
         low, high, center = (float(column[field]) for field in ("low", "high", "center"))

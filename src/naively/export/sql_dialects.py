@@ -142,7 +142,7 @@ def code_by_halves(cell: Sql, known: LabelCode) -> Sql:
         return unseen_sql(known)
     ends = [sqlite_label(known.column, label) for label in labels]
     codes = [number_sql(known.codes[label]) for label in labels]
-    own = [choice_sql([(end.copy(), code)], unseen_sql(known), cell.copy()) for end, code in zip(ends, codes)]
+    own = [choice_sql([(end.copy(), code)], unseen_sql(known), cell.copy()) for end, code in zip(ends, codes, strict=True)]
     return halves(cell, ends[1:], own)
 
 
@@ -169,7 +169,7 @@ def code_by_position(position: str) -> Callable[[Sql, LabelCode], Sql]:
 
 
 def postgres_code(cell: Sql, known: LabelCode) -> Sql:
-    """Return the code of a label in PostgreSQL: that of a text by the keys of a binary JSON object, which are sorted."""
+    """Return the code of a label in PostgreSQL: of a text by the keys of a binary JSON object, which are sorted."""
     if known.column["type"] != "text":
         return code_by_position("ARRAY_POSITION")(cell, known)
     # No text of PostgreSQL holds U+0000, and no JSON object of it can.

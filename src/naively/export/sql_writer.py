@@ -85,7 +85,7 @@ class QueryWriter:
         """Return what a step reads: the table, or the step before."""
         if at > 0:
             return exp.Table(this=_identifier(self._full(f"step{at}")))
-        parts = dict(zip(("this", "db", "catalog"), map(_identifier, reversed(self.table))))
+        parts = dict(zip(("this", "db", "catalog"), map(_identifier, reversed(self.table)), strict=False))
         return exp.Table(**parts, alias=exp.TableAlias(this=_identifier(self._full("rows"))))
 
     def _cte(self, at: int, select: Sql) -> Sql:
@@ -159,9 +159,11 @@ class QueryWriter:
     def _label_code(self, known: LabelCode) -> Sql:
         """Return the code of a label; of a missing one first, because comparisons with it are unknown."""
         cell = self.column(known.cell.name)
-        missing = exp.Is(this=cell, expression=exp.null())
+        missing: Sql = exp.Is(this=cell, expression=exp.null())
         if known.no_value and known.column["type"] == "text":
-            named = exp.In(this=cell.copy(), expressions=[text_sql(text) for text in known.no_value if "\0" not in text])
+            named = exp.In(
+                this=cell.copy(), expressions=[text_sql(text) for text in known.no_value if "\0" not in text]
+            )
             missing = exp.Or(this=missing, expression=named)
         none = number_sql(int(known.column["missing"]))
         return choice_sql([(missing, none)], self.dialect.code(cell.copy(), known))
