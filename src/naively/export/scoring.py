@@ -67,7 +67,8 @@ class ScoreFormulas:
                 own += [] if part is None else [part]
         least = self.content["least"]
         sums = map(total, parts) if least is None else (call("max", total(own), float(least)) for own in parts)
-        return {f"j{k}": call("+", float(p), s) for k, (p, s) in enumerate(zip(self.content["prior"], sums, strict=True))}
+        prior = enumerate(map(float, self.content["prior"]))
+        return {f"j{k}": call("+", p, own) for (k, p), own in zip(prior, sums, strict=True)}
 
     # -- cells --------------------------------------------------------------------------------------------------------
 

@@ -140,10 +140,11 @@ def code_by_halves(cell: Sql, known: LabelCode) -> Sql:
     labels = sorted(known.codes, key=lambda label: str(label) if known.column["type"] == "text" else float(label))
     if not labels:
         return unseen_sql(known)
-    ends = [sqlite_label(known.column, label) for label in labels]
-    codes = [number_sql(known.codes[label]) for label in labels]
-    own = [choice_sql([(end.copy(), code)], unseen_sql(known), cell.copy()) for end, code in zip(ends, codes, strict=True)]
-    return halves(cell, ends[1:], own)
+    literals = {label: sqlite_label(known.column, label) for label in labels}
+    pairs = [(literals[label].copy(), number_sql(known.codes[label])) for label in labels]
+    return halves(
+        cell, list(literals.values())[1:], [choice_sql([one], unseen_sql(known), cell.copy()) for one in pairs]
+    )
 
 
 def sqlite_label(column: JsonObject, label: object) -> Sql:

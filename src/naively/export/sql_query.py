@@ -118,7 +118,8 @@ def answers_sql(writer: QueryWriter, classes: Sequence[Json]) -> list[Sql]:
 
     own = [writer.column(f"p{k}") for k in range(len(classes))]
     labels = [exp.convert(label) for label in classes]
-    cases = [(exp.EQ(this=p.copy(), expression=writer.column("best")), label) for p, label in zip(own, labels, strict=True)]
+    most_probable = [exp.EQ(this=p.copy(), expression=writer.column("best")) for p in own]
+    cases = list(zip(most_probable, labels, strict=True))
     return [choice_sql(cases[:-1], labels[-1].copy()) if len(cases) > 1 else labels[0], writer.column("best"), *own]
 
 

@@ -55,7 +55,7 @@ class QueryWriter:
             ctes.append(self._cte(at, _select(columns, self._source(at))))
         final = [*self._kept(len(steps)), *(self._aliased(value, name) for name, value in answers.items())]
         query = _select(final, self._source(len(steps)))
-        *steps_sql, last = [str(part.sql(dialect=self.dialect.name)) for part in [*ctes, query]]
+        *steps_sql, last = [str(part.sql(dialect=self.dialect.name, copy=False)) for part in [*ctes, query]]
         return "WITH " + ",\n".join(steps_sql) + "\n" + last  # a line for each step
 
     def column(self, name: str) -> Sql:
