@@ -75,7 +75,7 @@ def sql(
     >>> import naively as nv
     >>> nb = nv.NaiveBayes(model="textbook").fit({"sky": ["rain", "rain", "sun"]}, ["in", "in", "out"])
     >>> query = nv.export.sql(nb, table="days", keep=["day"])
-    >>> days = duckdb.sql("CREATE TABLE days AS SELECT 'Monday' AS day, 'sun' AS sky")
+    >>> days = duckdb.sql("CREATE OR REPLACE TABLE days AS SELECT 'Monday' AS day, 'sun' AS sky")
     >>> [(day, answer) for day, answer, *_ in duckdb.sql(query).fetchall()]
     [('Monday', 'out')]
     """
