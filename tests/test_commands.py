@@ -28,7 +28,7 @@ from naively.cli.progress import ProgressBar
 
 ROOT = Path(__file__).resolve().parents[1]
 PENGUINS = ROOT / "examples" / "penguins.csv"
-COMMANDS = ("fit", "predict", "evaluate", "explain", "show", "merge", "forget", "serve")
+COMMANDS = ("fit", "predict", "evaluate", "explain", "export", "show", "merge", "forget", "serve")
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,10 @@ import pytest
 
 import naively as nv
 from naively.errors import InvalidSetting
+from naively.flat import SCORER
+from naively.markup.script_data import json_for_script
 from naively.page.packed import unpacked_data
-from naively.page.page import json_for_script, page_script, report_page
+from naively.page.page import page_script, report_page
 from naively.page.page_strings import ASSETS, LANGUAGES, page_strings
 from naively.page.report_rows import ReportRows, places_of_report_rows
 from naively.page.row_explanation import typical_row
@@ -139,14 +141,14 @@ def test_every_text_is_there_in_every_language():
 
 
 def test_scripts_name_only_texts_that_there_are():
-    for path in ASSETS.glob("*.js"):
+    for path in [SCORER, *ASSETS.glob("*.js")]:
         for key in re.findall(r'say\("([\w.]+)"', path.read_text("utf-8")):
             assert key in page_strings("en").texts, (path.name, key)
 
 
 def test_no_script_has_a_text_of_several_lines():
     """Indents and lines that are comments are left out of the page: that changes nothing but the size."""
-    for path in ASSETS.glob("*.js"):
+    for path in [SCORER, *ASSETS.glob("*.js")]:
         within: list[str] = []  # texts and the expressions and blocks within them
         for line in path.read_text("utf-8").splitlines():
             code = re.sub(r'^\s*//.*|\\.|"[^"`]*"', "", line)
@@ -159,7 +161,7 @@ def test_no_script_has_a_text_of_several_lines():
 
 
 def test_scripts_never_write_html():
-    for path in ASSETS.glob("*.js"):
+    for path in [SCORER, *ASSETS.glob("*.js")]:
         text = path.read_text("utf-8")
         for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
             assert forbidden not in text, (path.name, forbidden)

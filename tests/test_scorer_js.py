@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import naively as nv
+from naively.flat import SCORER
 
 from .flat_cases import (
     FAMILIES,
@@ -25,7 +26,6 @@ from .flat_cases import (
 )
 
 ROOT = Path(__file__).resolve().parents[1]
-SCRIPT = Path(nv.__file__).parent / "page" / "assets" / "scorer.js"
 # Beside the repository; beside a folder of worktrees, for one of these.
 PLACES = [parent / "shared" / "data" for parent in ROOT.parents[:2]]
 DATA = next((place for place in PLACES if (place / "datasets.json").exists()), PLACES[0])
@@ -67,7 +67,7 @@ MOVE = """([flat, from, to]) => {
 def page(chromium):
     """Return an empty page that has the scorer."""
     found = chromium.new_page()
-    found.add_script_tag(content=SCRIPT.read_text(encoding="utf-8"))
+    found.add_script_tag(content=SCORER.read_text(encoding="utf-8"))
     yield found
     found.close()
 

@@ -75,6 +75,9 @@ _HOMES = {
     "Table": "stats",
 }
 
+# Modules with functions of their own.
+_MODULES = {"export": ".export", "plots": ".explain.plots"}
+
 __all__ = [
     "Bernoulli",
     "Bins",
@@ -119,14 +122,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plots":
-        return import_module(".explain.plots", __name__)
-    if name == "export":
-        return import_module(".export", __name__)
+    if name in _MODULES:
+        return import_module(_MODULES[name], __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'naively' has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, "export", "plots"})
+    return sorted([*globals(), *_HOMES, *_MODULES])

@@ -11,6 +11,7 @@ from .. import __version__
 from .evaluate import evaluate_command
 from .exits import Program
 from .explain import explain_command
+from .export import export_command
 from .fit import fit_command
 from .forget import forget_command
 from .merge import merge_command
@@ -30,6 +31,9 @@ Score a model on a test set, and explain a prediction:
 \b
 Write a model as one HTML file, to look at it offline in a browser:
   naively report income.parquet test.csv -o report.html
+\b
+Write a model as a file that other programs score rows with:
+  naively export income.parquet -o income.sql
 \b
 Show, merge and update models, which are tables of counts:
   naively show income.parquet
@@ -55,6 +59,7 @@ for command in (
     evaluate_command,
     explain_command,
     report_command,
+    export_command,
     show_command,
     merge_command,
     forget_command,

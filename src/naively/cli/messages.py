@@ -31,7 +31,7 @@ OPTIONS: Mapping[str, str] = {
             *("class_weight", "cost", "estimate", "missing", "model", "prior", "reject", "smoothing", "temperature"),
             *("decimal", "delimiter", "encoding", "format", "limit", "null", "query", "table", "thousands"),
             *("cv", "ignore", "keep_counts", "normalize_weight", "target", "n_jobs", "unlabelled", "unseen"),
-            *("fade", "keep_rows", "only_answers", "prefix", "to", "weight", "window"),
+            *("dialect", "fade", "keep", "keep_rows", "only_answers", "prefix", "to", "weight", "window"),
         )
     },
 }

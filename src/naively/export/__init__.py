@@ -1,26 +1,14 @@
-"""Models for other programs: each format is made of the flat model alone.
+"""Models out of Python: as SQL, PMML, ONNX, JavaScript and JSON. All are written from the flat model alone.
 
-Names load when they are first used, so one format does not need the libraries of another.
+Libraries that a format needs are imported when it is written.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from .export_file import write
+from .javascript_module import javascript, json
+from .onnx_model import onnx
+from .pmml_file import pmml
+from .sql_query import sql
 
-if TYPE_CHECKING:
-    from .onnx_model import onnx
-
-__all__ = ["onnx"]
-
-_HOMES = {"onnx": "onnx_model"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'naively.export' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__all__ = ["javascript", "json", "onnx", "pmml", "sql", "write"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import __version__
 from .._types import AnyArray, Floats, Json, JsonObject
-from ..errors import InvalidInput, NotInstalled
-from ..flat import FlatModel
+from ..errors import NotInstalled
+from .exported import HasFlat, flat_of
 from .onnx_columns import OnnxColumn, onnx_columns
 from .onnx_graph import LEARNING, OnnxGraph, Tensor
 from .onnx_terms import DENSITIES, check_terms, sums_of_terms
@@ -28,14 +28,7 @@ LABEL, PROBABILITIES = "label", "probabilities"
 DECISION = "the most probable class; costs and rejection are not applied"
 
 
-class HasFlat(Protocol):
-    """A fitted model that can be written as plain tables."""
-
-    def flat(self) -> FlatModel:
-        """Return the model as plain tables."""
-
-
-def onnx(model: HasFlat | FlatModel, path: str | PathLike[str] | None = None, *, name: str | None = None) -> ModelProto:
+def onnx(model: HasFlat, path: str | PathLike[str] | None = None, *, name: str | None = None) -> ModelProto:
     """Return a fitted model as an ONNX model, whose probabilities are those of `predict_proba`.
 
     Needs the extra ``onnx``: ``pip install "naively[onnx]"``. Every column of the model is an input of shape [rows, 1]
@@ -76,20 +69,12 @@ def onnx(model: HasFlat | FlatModel, path: str | PathLike[str] | None = None, *,
         from onnx import checker
     except ImportError:
         raise NotInstalled("Exporting to ONNX needs the library onnx", "onnx") from None
-    content = flat_content(model)
+    content = flat_of(model).content
     made = onnx_model(content, onnx_columns(content["columns"]), name or str(content["target"] or "naively"))
     checker.check_model(made, full_check=True)
     if path is not None:
         save_bytes(path, made.SerializeToString())
     return made
-
-
-def flat_content(model: HasFlat | FlatModel) -> JsonObject:
-    """Return the fields of a flat model, or of that of a fitted model."""
-    flat = model if isinstance(model, FlatModel) else model.flat() if hasattr(model, "flat") else None
-    if not isinstance(flat, FlatModel):
-        raise InvalidInput(f"{type(model).__name__} is no model that can be exported; give a fitted NaiveBayes.")
-    return flat.content
 
 
 def save_bytes(path: str | PathLike[str], data: bytes) -> None:

@@ -6,12 +6,10 @@ import json
 from base64 import b64encode
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
 from .._types import AnyArray, Json, JsonObject
-from ..errors import UnwritableFile
 
 FORMAT, VERSION = "naively flat model", 1
 # Kinds of terms whose tables hold scores, which single precision is enough for.
@@ -97,11 +95,15 @@ class FlatModel:
         >>> json.loads(path.read_text(encoding="utf-8"))["format"]
         'naively flat model'
         """
-        text = self.json(single=single)
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UnwritableFile(path, f"{error.strerror or error}.") from None
+        save_text(path, self.json(single=single))
+
+
+def save_text(path: str | PathLike[str], text: str) -> None:
+    """Write a text to a file, which has its name only when it is complete."""
+    from ..data.model_file.places import unwritable, write_place  # which imports much
+
+    with unwritable(path):
+        write_place(path, text.encode("utf-8"))
 
 
 def encoded(value: Json, single: bool) -> Json:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from .._types import JsonObject
+from ..flat import SCORER
 from ..markup.numbers import count_text
+from ..markup.script_data import json_for_script
 from ..markup.style import picture_css, theme_css
 from ..markup.tags import Html, joined, tag
 from .compare_section import compare_section
@@ -105,7 +105,7 @@ def page_style() -> str:
 def page_script(names: Sequence[str], with_texts: bool) -> str:
     """Return the scripts of some tabs, one after the other: the shell and the scorer first."""
     own = [name for tab in names for name in SCRIPTS.get(tab, ()) if with_texts or name != "texts.js"]
-    return shorter_script("\n".join(_assets(["page.js", "scorer.js", *own])))
+    return shorter_script("\n".join([*_assets(["page.js"]), SCORER.read_text("utf-8"), *_assets(own)]))
 
 
 def has_texts(data: PageData) -> bool:
@@ -132,13 +132,6 @@ def content_security_policy(style: str, script: str, served: bool = False) -> st
     parts = ["default-src 'none'", scripts, f"style-src {_digest(style)}"]
     parts += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
     return "; ".join([*parts, "connect-src 'self'"] if served else parts)
-
-
-def json_for_script(value: JsonObject) -> str:
-    """Return JSON that ends no script element, whatever texts it holds."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # Half of a surrogate pair cannot be written as UTF-8; as an escape JSON can hold it.
-    return re.sub("[<>&\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _assets(names: Sequence[str]) -> list[str]:

@@ -10,10 +10,11 @@ import numpy as np
 
 from .._types import AnyArray, Floats, JsonObject
 from ..errors import InvalidInput, NotInstalled
+from ..export.exported import flat_of
 from ..export.onnx_columns import OnnxColumn, onnx_columns
 from ..export.onnx_densities import normal_densities
 from ..export.onnx_graph import OnnxGraph, Tensor, parts_of_row
-from ..export.onnx_model import flat_content, joint_scores, label_and_probabilities, with_fallback
+from ..export.onnx_model import joint_scores, label_and_probabilities, with_fallback
 from ..families.bernoulli import FlagLikelihood
 from ..families.categorical import LogTables
 from ..families.gaussian import GaussianLikelihood
@@ -104,7 +105,7 @@ def convert_classifier(scope: Scope, operator: Operator, container: Container) -
     if isinstance(classifier, BaseNB):
         scores, content = joint_scores_of(graph, x, classifier), {"floor": 0.0}
     else:
-        content = flat_content(classifier)
+        content = flat_of(classifier).content
         scores = joint_scores(graph, columns_of_matrix(graph, x, classifier, content), content)
     classes = np.asarray(get_label_classes(scope, classifier))
     classes = classes.astype(object if classes.dtype.kind in "UO" else np.int64)
