@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .judge.decision import decide, expected_cost
     from .judge.scores import Scores
     from .model.em import Expected
+    from . import sql
     from .stats import Counts, Moments, Table
 
 __version__ = "0.1.0"
@@ -105,16 +106,19 @@ __all__ = [
     "load",
     "merge",
     "plots",
+    "sql",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name == "plots":
         return import_module(".explain.plots", __name__)
+    if name == "sql":
+        return import_module(".sql", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'naively' has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, "plots"])
+    return sorted([*globals(), *_HOMES, "plots", "sql"])
