@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import sql
     from .counting.rows import count
     from .data.column import Column
     from .data.files import File
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from .judge.decision import decide, expected_cost
     from .judge.scores import Scores
     from .model.em import Expected
-    from . import sql
     from .stats import Counts, Moments, Table
 
 __version__ = "0.1.0"

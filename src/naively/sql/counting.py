@@ -91,9 +91,7 @@ def count(
     return Counts(counts.classes, counts.rows, counts.columns, replace(counts.schema, grid=grid), joint)
 
 
-def counted_columns(
-    rows: DatabaseRows, unlabelled: str, declared: Sequence[Label], named: Sequence[str]
-) -> Counts:
+def counted_columns(rows: DatabaseRows, unlabelled: str, declared: Sequence[Label], named: Sequence[str]) -> Counts:
     """Return the counts of single columns; texts with too many values are set aside, unless they are named."""
     (axis, met), moments = summed_numbers(rows, unlabelled, declared)
     tables, aside = counted_labels(rows, axis, declared, named)
@@ -108,7 +106,8 @@ def check_choices(unlabelled: str, weight: str | None) -> None:
         raise InvalidSetting(Setting("unlabelled", unlabelled), " is unknown; use 'error' or 'skip'.")
     if not (weight is None or isinstance(weight, str)):
         raise InvalidSetting(
-            Setting("sample_weight"), " is the name of a column: weights in memory cannot be put beside rows in a database."
+            Setting("sample_weight"),
+            " is the name of a column: weights in memory cannot be put beside rows in a database.",
         )
 
 

@@ -54,14 +54,24 @@ def seconds_of(cell: IbisValue, engine: str) -> IbisValue:
     if engine == "postgres":  # seconds with a fraction, whatever type Ibis expects
         return call_builtin("date_part", [ibis_module().literal("epoch"), cell], "float64")
     if engine == "sqlite":
-        whole = call_builtin("strftime", [ibis_module().literal("%s"), cell], "string").cast("int64")
-        # "2024-05-01 10:00:00.25": a cast reads the digits of the fraction, and stops at a time zone.
-        fraction = ibis_module().literal("0") + call_builtin("substr", [cell, ibis_module().literal(20)], "string")
-        micros = (fraction.cast("float64") * 1e6).round()
-        return (whole * 1_000_000 + micros.fill_null(0)).cast("float64") / 1e6
+        return sqlite_seconds(cell)
     if cell.type().is_date():
         return cell.epoch_days().cast("float64") * 86_400
     return (cell.epoch_seconds().cast("int64") * 1_000_000 + cell.microsecond()).cast("float64") / 1e6
+
+
+def sqlite_seconds(cell: IbisValue) -> IbisValue:
+    """Return times of SQLite, which are texts such as "2024-05-01 10:00:00.25+02:00", as seconds.
+
+    Its own functions round to milliseconds, so that whole seconds and the fraction are read apart.
+    """
+    literal = ibis_module().literal
+    rest = call_builtin("substr", [cell, literal(20)], "string")
+    zone = call_builtin("ltrim", [rest, literal(".0123456789")], "string")
+    start = call_builtin("substr", [cell, literal(1), literal(19)], "string")
+    whole = call_builtin("strftime", [literal("%s"), start + zone], "string").cast("int64")
+    micros = ((literal("0") + rest).cast("float64") * 1e6).round()  # a cast reads the digits, and stops at a zone
+    return (whole * 1_000_000 + micros).cast("float64") / 1e6
 
 
 def finite_number(number: IbisValue) -> IbisValue:

@@ -11,7 +11,6 @@ import numpy as np
 from .._threads import shared_threads
 from .._types import Label
 from ..counting import sample
-from ..counting.counter import TableCounter
 from ..counting.first_look import with_cuts
 from ..counting.rows import Rows, with_hints
 from ..counting.sampled_rows import numbers_to_measure
@@ -109,9 +108,7 @@ def fitted_state(parameters: Parameters, rows: DatabaseRows) -> FittedState:
         return _counted_state(parameters, rows, total, declared)
 
 
-def _counted_state(
-    parameters: Parameters, rows: DatabaseRows, total: int, declared: Sequence[Label]
-) -> FittedState:
+def _counted_state(parameters: Parameters, rows: DatabaseRows, total: int, declared: Sequence[Label]) -> FittedState:
     """Return the state of rows that the database counts, with what the settings leave to a sample to choose."""
     drawn = None
     if parameters.leaves_choices:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import compress
 from typing import TypeVar
 
 import numpy as np
@@ -33,8 +34,10 @@ COLUMNS = 100
 FAR_COLUMNS, FAR_CLASSES = 20, 50
 # Rows that shifts are found from.
 FIRST_ROWS = 4_096
-# Where the mean of a class lies further from the shift than so many standard deviations, its sums are made anew.
-FAR = 4.0
+# Sums of a class are made anew where its mean lies so far from the shift that the variance would lose digits: where the
+# square of that distance is more than so many variances. Of many numbers the sums themselves lose some more, so that
+# the second constant, divided by the root of their number, is added.
+FAR, FAR_OF_FEW = 16.0, 1000.0
 
 
 def first_shifts(rows: DatabaseRows, columns: Sequence[Column]) -> dict[str, float]:
@@ -61,7 +64,9 @@ def summed_numbers(
     moments: dict[str, Moments] = {}
     for part, answer in zip(parts, answers, strict=True):
         _check_events(answer, part)
-        moments |= _moments_of(rows, answer, [column for column in part if column.kind == "numbers"], shifts, classes.axis)
+        moments |= _moments_of(
+            rows, answer, [column for column in part if column.kind == "numbers"], shifts, classes.axis
+        )
     return classes, moments | _far_moments(rows, columns, moments)
 
 
@@ -143,6 +148,10 @@ def _moments_of(
         for line, name in zip(sums, (f"n{at}", f"total{at}", f"squares{at}"), strict=True):
             line[place[there]] = column_of(answer, name)[there]
         shift = np.where(n > 0, shifts[column.name], 0.0)
+        if rows.weight is None:  # a single number is its own mean
+            shift, total, squares = (
+                np.where(n == 1, a, b) for a, b in ((shift + total, shift), (0, total), (0, squares))
+            )
         found[column.name] = _moments(column.name, axis, n, shift, total, squares)
     return found
 
@@ -155,14 +164,12 @@ def _moments(name: str, axis: Axis, *parts: Floats) -> Moments:
 # -- classes far from the shift ------------------------------------------------------------------------------------------
 
 
-def _far_moments(
-    rows: DatabaseRows, columns: Sequence[Column], moments: Mapping[str, Moments]
-) -> dict[str, Moments]:
+def _far_moments(rows: DatabaseRows, columns: Sequence[Column], moments: Mapping[str, Moments]) -> dict[str, Moments]:
     """Return the moments of columns that lie far from their shift in some classes, summed anew there."""
     found: dict[str, Moments] = {}
     for part in in_parts([column for column in columns if _is_far(moments[column.name]).any()], FAR_COLUMNS):
         known = {column.name: moments[column.name] for column in part}
-        labels = {label: None for one in known.values() for label in one.classes.labels}
+        labels = dict.fromkeys(label for one in known.values() for label in _far_means(one))
         for some in in_parts(list(labels), FAR_CLASSES):
             answer = fetched(_far_query(rows, known, some))
             known = {name: _with_far_sums(rows, answer, at, one) for at, (name, one) in enumerate(known.items())}
@@ -173,7 +180,14 @@ def _far_moments(
 def _is_far(moments: Moments) -> Mask:
     """Return the classes whose mean lies far from the shift, as their numbers are spread."""
     gap = divide(moments.total, moments.n)
-    return np.asarray((moments.n > 0) & (gap != 0) & (gap * gap > FAR * FAR * moments.variance))[:, 0]
+    most = FAR + FAR_OF_FEW / np.sqrt(np.maximum(moments.n, 1.0))
+    return np.asarray((moments.n > 0) & (gap != 0) & (gap * gap > most * moments.variance))[:, 0]
+
+
+def _far_means(moments: Moments) -> dict[Label, float]:
+    """Return the means of the classes that lie far from the shift."""
+    means = zip(moments.classes.labels, moments.mean[:, 0].tolist(), strict=True)
+    return dict(compress(means, _is_far(moments).tolist()))
 
 
 def _far_query(rows: DatabaseRows, moments: Mapping[str, Moments], labels: Sequence[Label]) -> IbisTable:
@@ -183,14 +197,17 @@ def _far_query(rows: DatabaseRows, moments: Mapping[str, Moments], labels: Seque
     table = table.filter(table[CLASS].isin(list(known.values())))
     found = {}
     for at, one in enumerate(moments.values()):
-        means = dict(zip(one.classes.labels, one.mean[:, 0].tolist(), strict=True))
-        shift = table[CLASS].cases(*((given, exact_literal(means.get(label, 0.0))) for label, given in known.items()))
-        found |= _sums(rows, table, table[f"x{at}"] - shift, at)
+        means = {label: exact_literal(mean) for label, mean in _far_means(one).items() if label in known}
+        if means:
+            shift = table[CLASS].cases(*((known[label], mean) for label, mean in means.items()))
+            found |= _sums(rows, table, table[f"x{at}"] - shift, at)
     return table.group_by(CLASS).aggregate(**found)
 
 
 def _with_far_sums(rows: DatabaseRows, answer: pa.Table, at: int, moments: Moments) -> Moments:
     """Return moments with the sums of an answer, measured from the mean of each class, where it lay far away."""
+    if f"total{at}" not in answer.column_names:
+        return moments
     place = places_of(rows, answer, moments.classes)
     there = np.flatnonzero(place >= 0)
     there = there[_is_far(moments)[place[there]]]
@@ -217,7 +234,9 @@ def _check_events(answer: pa.Table, columns: Sequence[Column]) -> None:
     for at, column in enumerate(columns):
         least = float(column_of(answer, f"least{at}").min()) if isinstance(column.family, Poisson) else 0.0
         if least < 0:
-            raise InvalidInput(f"Column {column.name!r} holds {least:g}; ", NEVER_NEGATIVE, column=column.name, value=least)
+            raise InvalidInput(
+                f"Column {column.name!r} holds {least:g}; ", NEVER_NEGATIVE, column=column.name, value=least
+            )
 
 
 def _refuse_numbers(rows: DatabaseRows, column: Column) -> None:

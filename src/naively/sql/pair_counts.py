@@ -13,13 +13,12 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import pyarrow as pa
 
-from .._types import Codes, Floats, Longs
-from ..data.column import Column
+from .._types import Floats, Longs
+from ..data.block import block_codes
 from ..data.encoder import Coder
 from ..data.frame import frame_of
 from ..data.grid import LEVEL_STEPS, Grid, LabelValues, NumberBins
 from ..data.schema import Schema
-from ..data.block import block_codes
 from ..stats import Counts
 from ..stats.pairs import JointCounts
 from .column_blocks import covering_blocks, grouped_columns

@@ -5,6 +5,7 @@ Rows of the same content are in the sample together, and come once with the numb
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import NamedTuple
@@ -15,10 +16,10 @@ import pyarrow as pa
 
 from .._types import Longs
 from ..counting import sample
+from ..counting.first_look import uncut_columns
 from ..counting.rows import Rows, labeled_rows
 from ..counting.sample import places_of_contents, proportional_copies
 from ..counting.sampled_rows import hashes_of_rows
-from ..data.schema import Schema
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from .database_rows import COUNT, DatabaseRows
@@ -41,12 +42,14 @@ class DrawnRows(NamedTuple):
     copies: Longs
     complete: bool
 
-    def rows(self, of: DatabaseRows, unlabelled: str, schema: Schema | None = None) -> Rows:
+    def rows(self, of: DatabaseRows, unlabelled: str) -> Rows:
         """Return the rows with their classes; of more rows than are kept, each content with its proportion."""
-        found: Rows = labeled_rows(self.table, None, of.target, of.weight, unlabelled, schema or of.schema)
+        found: Rows = labeled_rows(self.table, None, of.target, of.weight, unlabelled, of.schema)
         at = np.arange(len(self.copies))
         if len(at) > sample.KEPT and not self.complete:
-            at = places_of_contents(hashes_of_rows(found, of.schema, 1), sample.KEPT)
+            uncut = of.schema.with_families({column.name: column.family for column in uncut_columns(of.schema)})
+            at = places_of_contents(hashes_of_rows(found, uncut, 1), sample.KEPT)
+            found = replace(found, hashes=None)
         copies = self.copies[at] if self.complete else proportional_copies(self.copies[at], sample.KEPT)
         return found.take(np.repeat(at, copies))
 
