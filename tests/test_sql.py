@@ -48,7 +48,7 @@ def mixed(rows=200):
     """Return a table with a column of every type, with missing values, and three classes."""
     rng = np.random.default_rng(5)
     there = lambda: rng.random(rows) < 0.9  # noqa: E731
-    day = datetime.datetime(2021, 3, 4, 5, 6, 7, 891011)
+    day = np.datetime64("2021-03-04T05:06:07.891011").item()
     steps = rng.integers(-(10**12), 10**12, rows)
     times = [day + datetime.timedelta(microseconds=int(step)) for step in steps]
     texts = np.array(["red", "green", "", "NA", "it's", "né", "?"], dtype=object)[rng.integers(0, 7, rows)]
@@ -206,7 +206,7 @@ def test_texts_with_too_many_values_are_set_aside(db, monkeypatch):
     same(nv.sql.count(put, "y", schema={"id": "categorical"}), nv.count(table, target="y"))
 
 
-# -- what is refused -----------------------------------------------------------------------------------------------------
+# -- what is refused --------------------------------------------------------------------------------------------------
 
 
 def refused(db, table, message, kind=InvalidInput, target="y", **settings):
@@ -265,7 +265,7 @@ def test_an_empty_table_is_refused(db):
 
 def test_labels_that_are_measured_are_refused(db):
     refused(db, pa.table({"x": [1.0, 2.0], "y": [0.5, 1.25]}), "Unknown label type: continuous")
-    times = pa.array([datetime.datetime(2020, 1, 1)] * 2, pa.timestamp("us"))
+    times = pa.array([0, 1], pa.timestamp("us"))
     refused(db, pa.table({"x": [1.0, 2.0], "y": times}), "Unknown label type.*found times")
 
 
@@ -304,9 +304,7 @@ def test_times_do_not_depend_on_the_time_zone_of_the_session(db):
 
 def test_what_is_no_table_of_ibis_is_refused():
     pytest.importorskip("ibis")
-    with pytest.raises(
-        InvalidInput, match="Expected a table of Ibis.*got DataFrame|Expected a table of Ibis.*got dict"
-    ):
+    with pytest.raises(InvalidInput, match=r"Expected a table of Ibis.*got dict"):
         nv.sql.count({"x": [1]}, "y")
 
 
@@ -317,7 +315,7 @@ def test_without_ibis_the_extra_is_named(monkeypatch):
             call(None, "y")
 
 
-# -- any table -----------------------------------------------------------------------------------------------------------
+# -- any table --------------------------------------------------------------------------------------------------------
 
 cells = {
     pa.float64(): st.none() | st.floats(-1e9, 1e9) | st.sampled_from([0.0, -0.0, 1e8 + 0.1, 1e8 + 0.7]),

@@ -64,7 +64,7 @@ def in_memory(table, schema, **weights):
     return nv.count(table, target="rich", schema=schema, **weights)
 
 
-# -- pairs ---------------------------------------------------------------------------------------------------------------
+# -- pairs ------------------------------------------------------------------------------------------------------------
 
 
 def test_pairs_are_those_of_the_same_rows_in_memory(db, model):
@@ -119,7 +119,7 @@ def test_blocks_cover_all_pairs_within_their_bounds():
         assert uncounted.sum() < before
 
 
-# -- models --------------------------------------------------------------------------------------------------------------
+# -- models -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("settings", [{}, {"model": "textbook"}, {"class_weight": "balanced"}, {"model": "refined"}])

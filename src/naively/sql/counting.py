@@ -75,7 +75,7 @@ def count(
     >>> import ibis
     >>> import naively as nv
     >>> con = ibis.duckdb.connect()
-    >>> _ = con.raw_sql("create table days as from (values ('rain', 12.5, 'in'), ('sun', 21.0, 'out')) t(sky, heat, go)")
+    >>> _ = con.raw_sql("create table days as from (values ('rain', 12.5, 'in'), ('sun', 21, 'out')) d(sky, heat, go)")
     >>> nv.sql.count(con.table("days"), target="go")
     Counts: 2 rows (in: 1, out: 1), 2 columns
     """
@@ -119,7 +119,7 @@ def _grid_to_count(pairs: bool | Grid, schema: FamilySettings | Schema | None) -
     if pairs and grid is None:
         raise InvalidSetting(
             Setting("pairs", True),
-            " needs a schema with a grid, which says where numbers are cut into bins, such as nb.schema_ of a model that "
-            "was fitted to some of the rows; or use nv.sql.fit, which finds one.",
+            " needs a schema with a grid, which says where numbers are cut into bins, such as nb.schema_ of a model "
+            "that was fitted to some of the rows; or use nv.sql.fit, which finds one.",
         )
     return grid if pairs else None

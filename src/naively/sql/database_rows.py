@@ -72,7 +72,7 @@ class DatabaseRows:
 
     @cached_property
     def engine(self) -> str:
-        """The database: "duckdb", "postgres", "sqlite", …"""
+        """The database, such as "duckdb", "postgres" or "sqlite"."""
         return engine_name(self.table)
 
     # -- expressions ----------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ class ClassRows(NamedTuple):
 
 
 def checked_class_rows(rows: DatabaseRows, overview: pa.Table, unlabelled: str, declared: Sequence[Label]) -> ClassRows:
-    """Return the classes and their rows, if there are rows, all of them with a label and a weight, or may be skipped."""
+    """Return the classes and their rows, if there are some, and all have a weight and a label, or may be skipped."""
     target, met = rows.classes_of(overview), column_of(overview, "rows")
     total, there = int(met.sum()), target.codes >= 0
     if not total:

@@ -36,7 +36,7 @@ def checked_table(table: IbisTable) -> IbisTable:
 
 
 def engine_name(table: IbisTable) -> str:
-    """Return which database a table lies in: "duckdb", "postgres", "sqlite", …"""
+    """Return which database a table lies in, such as "duckdb", "postgres" or "sqlite"."""
     return str(table.get_backend().name)
 
 

@@ -161,7 +161,7 @@ def _moments(name: str, axis: Axis, *parts: Floats) -> Moments:
     return Moments(axis, Axis.declared([name]), *(part[:, None] for part in parts))
 
 
-# -- classes far from the shift ------------------------------------------------------------------------------------------
+# -- classes far from the shift --------------------------------------------------------------------------------------
 
 
 def _far_moments(rows: DatabaseRows, columns: Sequence[Column], moments: Mapping[str, Moments]) -> dict[str, Moments]:
@@ -195,7 +195,7 @@ def _far_query(rows: DatabaseRows, moments: Mapping[str, Moments], labels: Seque
     table = rows.selected({f"x{at}": rows.number(name) for at, name in enumerate(moments)})
     known = {label: rows.class_literal(label) for label in labels}
     table = table.filter(table[CLASS].isin(list(known.values())))
-    found = {}
+    found: dict[str, IbisValue] = {}
     for at, one in enumerate(moments.values()):
         means = {label: exact_literal(mean) for label, mean in _far_means(one).items() if label in known}
         if means:

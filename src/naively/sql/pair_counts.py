@@ -167,7 +167,7 @@ class JointSums:
         """Add how many rows have each value of a column."""
         there, flag = code >= 0, self.grid.flags(at).start + code
         k, f, n = place[there], flag[there], column_of(answer, COUNT)[there]
-        np.add.at(self.products, (k, 0, f), n)
+        np.add.at(self.products, (k, np.zeros_like(f), f), n)
         np.add.at(self.products, (k, f, f), n)
 
     def add_flag_levels(self, answer: pa.Table, place: Longs, at: int, code: Longs, levels: Sequence[int]) -> None:
@@ -175,7 +175,8 @@ class JointSums:
         there, flag = code >= 0, self.grid.flags(at).start + code
         for other in levels:
             sums = column_of(answer, f"l{other}")[there] / LEVEL_STEPS
-            np.add.at(self.products, (place[there], flag[there], self.level_feature(other)), sums)
+            levels_at = np.full(len(sums), self.level_feature(other))
+            np.add.at(self.products, (place[there], flag[there], levels_at), sums)
 
     def add_flag_pairs(self, answer: pa.Table, place: Longs, block: Sequence[int], codes: Sequence[Longs]) -> None:
         """Add how many rows have each pair of values of columns that were not paired before."""
