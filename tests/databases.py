@@ -14,8 +14,6 @@ import pytest
 from .postgres import running_postgres
 
 ENGINES = ("duckdb", "postgres", "sqlite")
-# Of Ibis about DuckDB, which tests cannot change.
-FOREIGN_WARNINGS = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 
 
 def quoted(name: str) -> str:

@@ -14,9 +14,9 @@ from naively.sql.column_blocks import covering_blocks
 from naively.sql.database_rows import DatabaseRows
 from naively.sql.row_sample import drawn_rows
 
-from .databases import ENGINES, FOREIGN_WARNINGS, database
+from .databases import ENGINES, database
 
-pytestmark = [pytest.mark.alone, FOREIGN_WARNINGS]
+pytestmark = pytest.mark.alone
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -26,7 +26,7 @@ def db(request):
         yield found
 
 
-def dependent(rows=700, seed=2):
+def dependent(rows=500, seed=2):
     """Return a table like those of people's records: columns that depend on each other, missing values, rare labels."""
     rng = np.random.default_rng(seed)
     age = rng.gamma(9, 4.5, rows).round()
@@ -124,6 +124,8 @@ def test_blocks_cover_all_pairs_within_their_bounds():
 
 @pytest.mark.parametrize("settings", [{}, {"model": "textbook"}, {"class_weight": "balanced"}, {"model": "refined"}])
 def test_few_rows_are_fitted_as_in_memory(db, settings):
+    if settings and db.name != "duckdb":
+        pytest.skip("rows are fetched alike, and what is done with them was seen on DuckDB")
     table = dependent().drop(["copies", "share"])
     found = nv.sql.fit(db.put(table), "rich", **settings)
     one = nv.NaiveBayes(**settings).fit(table, target="rich")
