@@ -14,6 +14,8 @@ import pytest
 from .postgres import running_postgres
 
 ENGINES = ("duckdb", "postgres", "sqlite")
+# Ibis uses options of pandas that are deprecated, which tests cannot change.
+FOREIGN_WARNINGS = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 
 
 def quoted(name: str) -> str:

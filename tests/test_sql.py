@@ -17,9 +17,9 @@ import naively as nv
 from naively.errors import InvalidInput, InvalidSetting, NotInstalled, NumberTooLarge
 from naively.sql import expressions, number_sums
 
-from .databases import ENGINES, database
+from .databases import ENGINES, FOREIGN_WARNINGS, database
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, FOREIGN_WARNINGS]
 nan = float("nan")
 ODD = ['"; drop table x; --', "a'b", "select", "größe 大", 'say "hi"', "with space", "y", "w", "v0", "n", "%s {0}"]
 

@@ -14,9 +14,9 @@ from naively.sql.column_blocks import covering_blocks
 from naively.sql.database_rows import DatabaseRows
 from naively.sql.row_sample import drawn_rows
 
-from .databases import ENGINES, database
+from .databases import ENGINES, FOREIGN_WARNINGS, database
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, FOREIGN_WARNINGS]
 
 
 @pytest.fixture(scope="module", params=ENGINES)
