@@ -210,11 +210,12 @@ def referenced() -> dict[str, Any]:
 
 def test_the_reference_has_every_public_name():
     errors = [value for value in vars(naively.errors).values() if inspect.isclass(value)]
-    public = {f"naively.{name}" for name in naively.__all__ if name not in ("export", "plots")}
+    public = {f"naively.{name}" for name in naively.__all__ if name not in ("export", "plots", "sql")}
     public |= {f"naively.sklearn.{name}" for name in naively.sklearn.__all__}
     public |= {f"naively.errors.{error.__name__}" for error in errors if issubclass(error, naively.errors.NaivelyError)}
     public |= {f"naively.plots.{name}" for name in naively.plots.__all__}
     public |= {f"naively.export.{name}" for name in naively.export.__all__}
+    public |= {f"naively.sql.{name}" for name in naively.sql.__all__}
     assert set(referenced()) == public
 
 

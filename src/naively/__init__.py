@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import export
+    from . import export, sql
     from .counting.rows import count
     from .data.column import Column
     from .data.files import File
@@ -76,7 +76,7 @@ _HOMES = {
 }
 
 # Modules with functions of their own.
-_MODULES = {"export": ".export", "plots": ".explain.plots"}
+_MODULES = {"export": ".export", "plots": ".explain.plots", "sql": ".sql"}
 
 __all__ = [
     "Bernoulli",
@@ -118,6 +118,7 @@ __all__ = [
     "look",
     "merge",
     "plots",
+    "sql",
 ]
 
 
