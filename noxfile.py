@@ -68,7 +68,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(requires=["wheel"])
 def tests(session: nox.Session) -> None:
     """Run pytest and scikit-learn's own tests; with arguments, pytest alone with those."""
-    install_package(session, *group("test"))
+    install_package(session, *group("test"), *group("engines"))
     if session.posargs:
         session.run("python", "-m", "pytest", *session.posargs)
     else:
