@@ -1,0 +1,84 @@
+"""Rows of Spark: a DataFrame, or Parquet files by their path; they come from Spark, or from the files themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+from ..errors import InvalidInput
+from .arrow_tasks import AddParts, ArrowBatches, MakePart, UnlikeSpark, added_parts
+from .column_types import arrow_types_of, check_columns, check_names
+from .parquet_files import FileTasks, file_tasks
+from .session import active_session, import_pyspark, is_spark_frame, selected
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SparkSource: TypeAlias = "DataFrame | str | PathLike[str] | Sequence[str]"
+
+
+@dataclass(frozen=True)
+class SparkRows:
+    """Some columns of a DataFrame, and the files that hold them if it is a plain read of such."""
+
+    frame: DataFrame
+    files: FileTasks | None = None
+
+    def batches_of(self, function: Callable[[ArrowBatches], ArrowBatches]) -> tuple[DataFrame, Callable[..., object]]:
+        """Return the DataFrame that tasks go over, and the function as it takes the batches of that."""
+        files, names = self.files, list(self.frame.columns)
+        if files is None:
+            return self.frame, function
+        return files.frame(self.frame.sparkSession), lambda numbers: function(files.batches(numbers, names))
+
+    def added(self, make: MakePart, add: AddParts) -> bytes | None:
+        """Return the sum of the parts that tasks make of these rows; None if there are none."""
+        if self.files is None:
+            return added_parts(self.frame, make, add)
+        files, names = self.files, list(self.frame.columns)
+        try:
+            numbers = files.frame(self.frame.sparkSession)
+            return added_parts(numbers, lambda batches: make(files.batches(batches, names)), add)
+        except UnlikeSpark:  # Spark reads these files in its own way
+            return replace(self, files=None).added(make, add)
+
+    def only(self, names: Sequence[str]) -> SparkRows:
+        """Return some of the columns."""
+        return replace(self, frame=selected(self.frame, list(names)))
+
+
+def frame_of_source(source: SparkSource, session: SparkSession | None) -> tuple[DataFrame, bool]:
+    """Return the DataFrame of a source, and whether it is certainly a plain read of Parquet files."""
+    import_pyspark()
+    if is_spark_frame(source):
+        check_names(source)  # type: ignore[arg-type]  # a DataFrame
+        return source, False  # type: ignore[return-value]
+    paths = [source] if isinstance(source, (str, PathLike)) else source
+    if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, PathLike)) for path in paths):
+        raise InvalidInput(
+            f"Expected a DataFrame of Spark or the path of Parquet files, and got a {type(source).__name__}. Rows in "
+            "memory need no Spark: NaiveBayes().fit(rows)."
+        )
+    return active_session(session).read.parquet(*map(fspath, paths)), True
+
+
+def spark_rows(
+    source: SparkSource,
+    session: SparkSession | None,
+    *,
+    beside: Sequence[str] = (),
+    ignore: Collection[str] = (),
+    columns: Collection[str] | None = None,
+) -> tuple[SparkRows, pa.Schema]:
+    """Return the rows of a source, and the Arrow types of their columns: all but those ignored, or some and others."""
+    frame, certain = frame_of_source(source, session)
+    check_columns(frame, [*beside, *ignore, *(columns or ())])
+    wanted = frame.columns if columns is None else [*columns, *beside]
+    names = [name for name in frame.columns if name in wanted and name not in ignore]
+    types = arrow_types_of(selected(frame, names), ())
+    kept = frame if names == frame.columns else selected(frame, names)
+    return SparkRows(kept, file_tasks(kept, types, certain)), types
