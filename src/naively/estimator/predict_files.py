@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -47,7 +47,7 @@ def row_of_file(fitted: FittedClassifier, file: File, row: int) -> pa.Table:
     begin = 0
     for table in file_as_fitted(fitted, file.but(limit=row + 1)).batches():
         if row < begin + table.num_rows:
-            return _known_columns(fitted, table).slice(row - begin, 1)
+            return known_columns(fitted, table).slice(row - begin, 1)
         begin += table.num_rows
     raise InvalidInput("There is no ", RowNumber(row), f": the file has {begin} rows.")
 
@@ -156,7 +156,7 @@ def _columns_of(fitted: FittedClassifier, batch: Batch, wanted: AnswerColumns) -
     if not batch.num_rows:
         batch = pa.Table.from_pylist([{}], schema=batch.schema)  # a row without values has columns of their types
         return {name: values.slice(0, 0) for name, values in _columns_of(fitted, batch, wanted).items()}
-    rows = _known_columns(fitted, batch)
+    rows = known_columns(fitted, batch)
     probabilities = probabilities_of(fitted, rows)
     columns = decision_columns(fitted, probabilities, wanted.cost)
     if wanted.certainty.interval is not None:
@@ -184,7 +184,7 @@ def _ends_of_answers(fitted: FittedClassifier, answers: pa.Array, low: Floats, h
     return {name: arrow_numbers(end[rows, at], at < 0) for name, end in (("low", low), ("high", high))}
 
 
-def _known_columns(fitted: FittedClassifier, batch: Batch) -> Batch:
+def known_columns(fitted: FittedClassifier, batch: Batch) -> Batch:
     """Return the columns that the model knows; others may hold what no model could."""
     names, needed = tuple(batch.schema.names), fitted.model.schema.names
     lacking = [name for name in needed if name not in names]
@@ -243,21 +243,24 @@ def evidence_of_decisions(
     return replace(evidence, answer=answer, against=others), answers
 
 
-def _reasons(evidence: Evidence, most: int) -> list[str]:
-    """Return the columns of the strongest contributions to each answer in words: value and log-odds."""
+def strongest_contributions(evidence: Evidence, most: int) -> list[list[tuple[str, str, float]]]:
+    """Return the strongest contributions to each answer: column, value and log-odds, the strongest first."""
     rows = np.arange(len(evidence))[:, None]
     with np.errstate(invalid="ignore"):
         leads = evidence.scores[rows[:, 0], :, evidence.answer] - evidence.scores[rows[:, 0], :, evidence.against]
     strength = np.nan_to_num(np.abs(leads), nan=0.0, posinf=np.inf)
     order = np.argsort(-strength, axis=1, kind="stable")[:, :most]
     cells = [evidence.texts(name) for name in evidence.columns]
-    lines = []
-    for row, places in enumerate(order):
-        parts = (
-            f"{evidence.columns[at]} = {cells[at][row]} ({leads[row, at]:+.2f})" for at in places if strength[row, at]
-        )
-        lines.append("; ".join(parts))
-    return lines
+    return [
+        [(evidence.columns[at], cells[at][row], float(leads[row, at])) for at in places if strength[row, at]]
+        for row, places in enumerate(order)
+    ]
+
+
+def _reasons(evidence: Evidence, most: int) -> list[str]:
+    """Return the columns of the strongest contributions to each answer in words: value and log-odds."""
+    rows = strongest_contributions(evidence, most)
+    return ["; ".join(f"{name} = {cell} ({lead:+.2f})" for name, cell, lead in row) for row in rows]
 
 
 def scores_of_files(
@@ -267,7 +270,6 @@ def scores_of_files(
 
     A class that the model never saw has no probability.
     """
-    known = len(fitted.classes)
     places: dict[Label, int] = {label: k for k, label in enumerate(fitted.classes.tolist())}
     parts = []
     for block in _blocks_with_progress(file_as_fitted(fitted, file), progress):
@@ -276,12 +278,29 @@ def scores_of_files(
                 parts.append(_known_rows(fitted, block.table, target, weight, places))
     if not parts:
         raise InvalidInput("There are no rows to score.")
+    return _scores_of_parts(fitted, parts, places, weighted=weight is not None)
+
+
+def scores_of_rows(fitted: FittedClassifier, batch: Batch, target: str, weight: str | None = None) -> Scores:
+    """Return how good the answers to some rows are; classes that the model never saw come behind its own."""
+    places: dict[Label, int] = {label: k for k, label in enumerate(fitted.classes.tolist())}
+    parts = [_known_rows(fitted, batch, target, weight, places)]
+    return _scores_of_parts(fitted, parts, places, weighted=weight is not None)
+
+
+def _scores_of_parts(
+    fitted: FittedClassifier,
+    parts: Sequence[tuple[Floats, Places, Floats]],
+    places: dict[Label, int],
+    *,
+    weighted: bool,
+) -> Scores:
+    """Return the scores of rows with their probabilities, classes and weights."""
     probabilities, truth, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     probabilities = np.pad(probabilities, [(0, 0), (0, len(places) - probabilities.shape[1])])
-    classes, heavy = tuple(places), weights if weight else None
-    return Scores.from_indices(
-        probabilities, truth, classes, heavy, *costs_of_scores(fitted.parameters, classes, known)
-    )
+    classes, heavy = tuple(places), weights if weighted else None
+    costs = costs_of_scores(fitted.parameters, classes, len(fitted.classes))
+    return Scores.from_indices(probabilities, truth, classes, heavy, *costs)
 
 
 def _known_rows(
@@ -291,7 +310,7 @@ def _known_rows(
     labels, codes, _ = arrow_target(_column_of(batch, target))
     _check_labelled(codes, target)
     truth = np.array([places.setdefault(matching_label(label, places), len(places)) for label in labels])[codes]
-    return probabilities_of(fitted, _known_columns(fitted, batch)), truth, _weights_of(batch, weight)
+    return probabilities_of(fitted, known_columns(fitted, batch)), truth, _weights_of(batch, weight)
 
 
 def _check_labelled(codes: Codes, target: str) -> None:

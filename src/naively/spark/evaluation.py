@@ -6,17 +6,12 @@ import pickle
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from .._types import Label
 from ..errors import InvalidInput
-from ..estimator.fitted_classifier import FittedClassifier
 from ..estimator.naive_bayes import NaiveBayes
-from ..estimator.predict_files import labelled_probabilities
-from ..estimator.priors_and_costs import costs_of_scores
+from ..estimator.predict_files import scores_of_rows
 from ..judge.score_sums import ScoreSums
-from ..judge.scores import Scores
 from .arrow_tasks import ArrowBatches, regrouped
 from .prediction import SentModel, received_model, sent_model
 from .rows import SparkSource, spark_rows
@@ -82,16 +77,9 @@ def scored_part(sent: SentModel, target: str, weight: str | None, batches: Arrow
         if fitted.parameters.unlabelled == "skip":
             known = table.filter(pc.is_valid(table.column(target)))
         if known.num_rows:
-            part = ScoreSums.of(scores_of_table(fitted, known, target, weight))
+            part = ScoreSums.of(scores_of_rows(fitted, known, target, weight))
             total = part if total is None else total + part
     return pickle.dumps(total)
-
-
-def scores_of_table(fitted: FittedClassifier, table: pa.Table, target: str, weight: str | None) -> Scores:
-    """Return the scores of some rows; classes that the model never saw come behind its own."""
-    known = len(fitted.classes)
-    places: dict[Label, int] = {label: k for k, label in enumerate(fitted.classes.tolist())}
-    return labelled_scores(fitted, table, target, weight, places, known)
 
 
 def add_scores(parts: Sequence[bytes]) -> bytes:

@@ -28,7 +28,18 @@ class SparkRows:
     frame: DataFrame
     files: FileTasks | None = None
 
-    def batches_of(self, function: Callable[[ArrowBatches], ArrowBatches]) -> tuple[DataFrame, Callable[..., object]]:
+    @classmethod
+    def of_all(cls, frame: DataFrame, certain: bool) -> SparkRows:
+        """Return all columns of a DataFrame, whatever they hold."""
+        try:
+            types = arrow_types_of(frame, ())
+        except InvalidInput:  # a column that cannot be counted may be there all the same
+            return cls(frame)
+        return cls(frame, file_tasks(frame, types, certain))
+
+    def in_batches(
+        self, function: Callable[[ArrowBatches], ArrowBatches]
+    ) -> tuple[DataFrame, Callable[[ArrowBatches], ArrowBatches]]:
         """Return the DataFrame that tasks go over, and the function as it takes the batches of that."""
         files, names = self.files, list(self.frame.columns)
         if files is None:
@@ -39,16 +50,11 @@ class SparkRows:
         """Return the sum of the parts that tasks make of these rows; None if there are none."""
         if self.files is None:
             return added_parts(self.frame, make, add)
-        files, names = self.files, list(self.frame.columns)
         try:
-            numbers = files.frame(self.frame.sparkSession)
-            return added_parts(numbers, lambda batches: make(files.batches(batches, names)), add)
+            over, batches_of = self.in_batches(lambda batches: batches)
+            return added_parts(over, lambda batches: make(batches_of(batches)), add)
         except UnlikeSpark:  # Spark reads these files in its own way
             return replace(self, files=None).added(make, add)
-
-    def only(self, names: Sequence[str]) -> SparkRows:
-        """Return some of the columns."""
-        return replace(self, frame=selected(self.frame, list(names)))
 
 
 def frame_of_source(source: SparkSource, session: SparkSession | None) -> tuple[DataFrame, bool]:
