@@ -72,9 +72,7 @@ def check_names(frame: DataFrame) -> None:
     """Refuse columns of the same name: nobody can say which of them is meant."""
     for name, times in Counter(frame.columns).items():
         if times > 1:
-            raise InvalidInput(
-                f"{times} columns are called {name!r}. Rename them, or drop all but one.", column=name
-            )
+            raise InvalidInput(f"{times} columns are called {name!r}. Rename them, or drop all but one.", column=name)
 
 
 def check_columns(frame: DataFrame, names: Collection[str]) -> None:

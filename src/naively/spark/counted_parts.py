@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import pyarrow as pa
-
-from ..counting.counter import TableCounter
-from ..counting.files import FileRows
-from ..counting.rows import count_rows
-from ..data.files import File
+from ..counting.rows import count
 from ..data.schema import Schema
-from ..data.streams import stream_of_table
 from ..estimator.look import Look
 from ..estimator.look import look as look_at_rows
 from ..stats import Counts
@@ -32,7 +26,7 @@ class CountPlan(NamedTuple):
 def look_of_part(plan: CountPlan, batches: ArrowBatches) -> bytes:
     """Return a look at the rows of a task, as bytes; one thread counts."""
     found = look_at_rows(
-        tables_of_part(batches),
+        regrouped(batches),
         target=plan.target,
         schema=plan.schema,
         sample_weight=plan.weight,
@@ -44,17 +38,15 @@ def look_of_part(plan: CountPlan, batches: ArrowBatches) -> bytes:
 
 def count_of_part(plan: CountPlan, batches: ArrowBatches) -> bytes:
     """Return the counts of the rows of a task, as bytes; there may be none that has a label."""
-    file = File.of_stream(stream_of_table(tables_of_part(batches)))
-    rows = FileRows(file, plan.target, plan.weight, (), plan.unlabelled, may_be_empty=True)
-    file.keep_no_more()
-    counter = TableCounter(rows.schema(plan.schema))
-    count_rows(counter, rows, 1)
-    return counter.value().to_bytes()
-
-
-def tables_of_part(batches: ArrowBatches) -> Iterator[pa.Table]:
-    """Yield the rows of a task in blocks of our size."""
-    yield from regrouped(batches)
+    counts = count(
+        regrouped(batches),
+        target=plan.target,
+        schema=plan.schema,
+        weight=plan.weight,
+        unlabelled=plan.unlabelled,
+        n_jobs=1,
+    )
+    return counts.to_bytes()
 
 
 def add_looks(parts: Sequence[bytes]) -> bytes:

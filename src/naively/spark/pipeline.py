@@ -3,54 +3,218 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..errors import InvalidInput
-from ..estimator.load import load
 from ..estimator.naive_bayes import NaiveBayes
 from .fitting import fit
-from .prediction import predict
-from .session import import_pyspark, without_pandas_notice
+from .prediction import SentModel, classifier_of, predict, sent_model
+from .session import import_pyspark
 
 if TYPE_CHECKING:
     from pyspark.ml import Estimator, Model
     from pyspark.ml.param import Param, Params, TypeConverters
-    from pyspark.ml.util import (
-        DefaultParamsReader,
-        DefaultParamsWriter,
-        MLReadable,
-        MLReader,
-        MLWritable,
-        MLWriter,
-    )
+    from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
     from pyspark.sql import DataFrame
 else:
-    with without_pandas_notice():
-        ml, param, util = (import_pyspark(f"pyspark.ml{name}") for name in ("", ".param", ".util"))
+    ml, param, util = (import_pyspark(name) for name in ("pyspark.ml", "pyspark.ml.param", "pyspark.ml.util"))
     Estimator, Model = ml.Estimator, ml.Model
     Param, Params, TypeConverters = param.Param, param.Params, param.TypeConverters
-    DefaultParamsReader, DefaultParamsWriter = util.DefaultParamsReader, util.DefaultParamsWriter
-    MLReadable, MLReader, MLWritable, MLWriter = util.MLReadable, util.MLReader, util.MLWritable, util.MLWriter
+    DefaultParamsReadable, DefaultParamsReader = util.DefaultParamsReadable, util.DefaultParamsReader
+    DefaultParamsWritable, DefaultParamsWriter = util.DefaultParamsWritable, util.DefaultParamsWriter
 
-# The folder of a saved model that holds the bytes of its file, as a DataFrame of one row.
+# The folder of a saved model that holds the bytes of its file, as a table of one row.
 DATA = "data"
 
 
+def _parameter(name: str, meaning: str, convert: Any) -> Any:
+    return Param(Params._dummy(), name, meaning, convert)
+
+
 class AnswerParams(Params):
-    """Which columns answers have."""
+    """Which columns are added to rows, as parameters of Spark; see `naively.spark.predict`."""
 
-    probabilities: Param[bool] = Param(
-        Params._dummy(), "probabilities", "whether there is a column P(class) for each class", TypeConverters.toBoolean
+    probabilities: ClassVar[Any] = _parameter(
+        "probabilities", "whether a column for each class has its probability", TypeConverters.toBoolean
     )
-    contributions: Param[int] = Param(
-        Params._dummy(), "contributions", "how many of the strongest contributions are told", TypeConverters.toInt
+    contributions: ClassVar[Any] = _parameter(
+        "contributions", "how many of the strongest contributions are told", TypeConverters.toInt
     )
-    prefix: Param[str] = Param(
-        Params._dummy(), "prefix", "put before the names of the columns that are added", TypeConverters.toString
+    prefix: ClassVar[Any] = _parameter(
+        "prefix", "what is put before the names of columns that are added", TypeConverters.toString
     )
 
-    def __init__(self) -> None:
-        super().__init__()
+    def set_answers(self, probabilities: bool, contributions: int, prefix: str) -> None:
+        """Set which columns are added."""
         self._setDefault(probabilities=False, contributions=0, prefix="")
+        self._set(probabilities=probabilities, contributions=contributions, prefix=prefix)
+
+    def answer_settings(self) -> dict[str, Any]:
+        """Return which columns are added, as `predict` takes it."""
+        return {name: self.getOrDefault(name) for name in ("probabilities", "contributions", "prefix")}
+
+
+class SparkClassifier(Estimator, AnswerParams, DefaultParamsReadable, DefaultParamsWritable):
+    """Naive Bayes as an estimator of pyspark.ml: it takes the columns as they are, without indexers or assemblers.
+
+    Parameters
+    ----------
+    target : str
+        The column of the classes.
+    weight : str, optional
+        The column of the row weights.
+    ignore : list of str, optional
+        Columns that are not used, such as record numbers.
+    probabilities : bool, default=False
+        Whether the model adds a column for each class with its probability.
+    contributions : int, default=0
+        How many of the strongest contributions the model adds.
+    prefix : str, default=""
+        What is put before the names of the columns that the model adds.
+    **settings
+        The settings of `NaiveBayes`; texts, numbers, lists and dicts of them.
+
+    Examples
+    --------
+    ``Pipeline(stages=[SparkClassifier(target="species")]).fit(frame)`` is a `PipelineModel`.
+    """
+
+    target: ClassVar[Any] = _parameter("target", "the column of the classes", TypeConverters.toString)
+    weight: ClassVar[Any] = _parameter(
+        "weight", "the column of the row weights; empty for none", TypeConverters.toString
+    )
+    ignore: ClassVar[Any] = _parameter("ignore", "columns that are not used", TypeConverters.toListString)
+    settings: ClassVar[Any] = _parameter("settings", "the settings of NaiveBayes, as JSON", TypeConverters.toString)
+
+    def __init__(
+        self,
+        target: str = "label",
+        *,
+        weight: str | None = None,
+        ignore: list[str] | None = None,
+        probabilities: bool = False,
+        contributions: int = 0,
+        prefix: str = "",
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        NaiveBayes(**settings).parameters.check()
+        self.set_answers(probabilities, contributions, prefix)
+        self._setDefault(target="label", weight="", ignore=[], settings="{}")
+        self._set(target=target, weight=weight or "", ignore=list(ignore or ()), settings=_json_of(settings))
+
+    def _fit(self, dataset: DataFrame) -> SparkClassifierModel:
+        """Return the model of a DataFrame; `fit` of pyspark.ml calls it."""
+        nb = fit(
+            dataset,
+            target=self.getOrDefault("target"),
+            weight=self.getOrDefault("weight") or None,
+            ignore=[name for name in self.getOrDefault("ignore") if name in dataset.columns],
+            **json.loads(self.getOrDefault("settings")),
+        )
+        return SparkClassifierModel(nb, **self.answer_settings())
+
+
+class SparkClassifierModel(Model, AnswerParams, DefaultParamsReadable, DefaultParamsWritable):
+    """A fitted `NaiveBayes` as a model of pyspark.ml: `transform` adds its answers to a DataFrame.
+
+    Parameters
+    ----------
+    classifier : NaiveBayes, optional
+        The fitted classifier.
+    probabilities : bool, default=False
+        Whether a column for each class has its probability.
+    contributions : int, default=0
+        How many of the strongest contributions are added.
+    prefix : str, default=""
+        What is put before the names of the columns that are added.
+
+    Examples
+    --------
+    ``SparkClassifierModel(nb).transform(frame)`` is ``naively.spark.predict(nb, frame)``.
+    """
+
+    def __init__(
+        self,
+        classifier: NaiveBayes | None = None,
+        *,
+        probabilities: bool = False,
+        contributions: int = 0,
+        prefix: str = "",
+    ) -> None:
+        super().__init__()
+        self._classifier = classifier
+        self.set_answers(probabilities, contributions, prefix)
+
+    @property
+    def classifier(self) -> NaiveBayes:
+        """The fitted classifier: to explain, evaluate and update it."""
+        if self._classifier is None:
+            raise InvalidInput("This model is empty; fit a SparkClassifier, or load a model that was saved.")
+        return self._classifier
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        """Return the rows with their answers; `transform` of pyspark.ml calls it."""
+        return predict(self.classifier, dataset, **self.answer_settings())
+
+    def write(self) -> ModelWriter:
+        """Return what saves the model.
+
+        Returns
+        -------
+        MLWriter
+            As every model of pyspark.ml has it.
+        """
+        return ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> ModelReader:
+        """Return what loads a model.
+
+        Returns
+        -------
+        MLReader
+            As every model of pyspark.ml has it.
+        """
+        return ModelReader(cls)
+
+    def holding(self, classifier: NaiveBayes) -> Self:
+        """Return the same parameters with another classifier."""
+        self._classifier = classifier
+        return self
+
+
+class ModelWriter(DefaultParamsWriter):
+    """Saves a model: its parameters as JSON, and the bytes of the model file as a table of one row."""
+
+    instance: SparkClassifierModel
+
+    def saveImpl(self, path: str) -> None:  # noqa: N802  the name of pyspark.ml
+        """Write the model into a folder of any file system that Spark knows."""
+        sent = sent_model(self.instance.classifier)
+        if sent.functions:
+            raise InvalidInput("Texts are split by functions of Python, which cannot be saved. Use tokens by name.")
+        super().saveImpl(path)
+        table = self.sparkSession.createDataFrame([(bytearray(sent.data),)], "model binary")
+        table.coalesce(1).write.parquet(f"{path}/{DATA}")
+
+
+class ModelReader(DefaultParamsReader):
+    """Loads a model that `ModelWriter` saved."""
+
+    def load(self, path: str) -> SparkClassifierModel:
+        """Return the model in a folder."""
+        found: SparkClassifierModel = super().load(path)
+        row = self.sparkSession.read.parquet(f"{path}/{DATA}").first()
+        return found.holding(classifier_of(SentModel(bytes(row["model"]))))
+
+
+def _json_of(settings: dict[str, Any]) -> str:
+    """Return settings as JSON; a pipeline could not save others."""
+    try:
+        return json.dumps(settings)
+    except TypeError:
+        raise InvalidInput(
+            "Settings of a stage must be texts, numbers, lists or dicts, so that a pipeline can be saved; name families "
+            "by texts, such as {'visits': 'poisson'}, or use naively.spark.fit."
+        ) from None

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
-from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from ..data.model_file.file import read_bytes
 from ..data.schema import Schema
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..estimator.answers import evidence_of
 from ..estimator.fitted_classifier import FittedClassifier
-from ..estimator.load import load_model
+from ..estimator.load import model_of_file, save_model
 from ..estimator.naive_bayes import NaiveBayes
 from ..estimator.predict_files import (
     AnswerColumns,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+STORED = "the model"  # what errors call it
 CONTRIBUTIONS = "contributions"
 CONTRIBUTION_TYPE = pa.list_(pa.struct([("column", pa.string()), ("value", pa.string()), ("log_odds", pa.float64())]))
 # What the columns of answers are called in Spark.
@@ -122,9 +124,10 @@ def predict(
 def sent_model(model: NaiveBayes) -> SentModel:
     """Return a model as it is sent to tasks; it holds no row."""
     fitted = model.fitted_
-    sink = BytesIO()
-    NaiveBayes.from_fitted(fitted).save(sink)
-    return SentModel(sink.getvalue(), functions_of(fitted.schema))
+    with TemporaryDirectory(prefix="naively-") as folder:
+        path = Path(folder) / "model.parquet"
+        save_model(fitted, path)
+        return SentModel(path.read_bytes(), functions_of(fitted.schema))
 
 
 def functions_of(schema: Schema) -> tuple[tuple[str, object], ...]:
@@ -144,7 +147,17 @@ def functions_of(schema: Schema) -> tuple[tuple[str, object], ...]:
 @lru_cache(maxsize=4)
 def received_model(sent: SentModel) -> FittedClassifier:
     """Return the model that a task was sent; a worker that is used again keeps it. One thread answers."""
-    return load_model(BytesIO(sent.data), dict(sent.functions)).with_parameters(n_jobs=1)
+    return stored_classifier(sent).with_parameters(n_jobs=1)
+
+
+def classifier_of(sent: SentModel) -> NaiveBayes:
+    """Return the classifier that was sent, or saved."""
+    return NaiveBayes.from_fitted(stored_classifier(sent))
+
+
+def stored_classifier(sent: SentModel) -> FittedClassifier:
+    """Return the fitted model in the bytes of a file."""
+    return model_of_file(STORED, read_bytes(sent.data, STORED), dict(sent.functions))
 
 
 def answered(sent: SentModel, wanted: WantedAnswers, types: pa.Schema, batches: ArrowBatches) -> ArrowBatches:
