@@ -20,7 +20,7 @@ from .quality_counts import BINS, bins_of
 from .scores import Scores
 from .text_table import aligned_lines
 
-# Of each figure that is a mean over rows: the rows, and the sums of w, w x, w², w² x, w² x²; its least and largest value.
+# Of each figure that is a mean over rows x of weights w: the rows, the sums of w, w x, w², w² x, w² x²; its ends.
 MEANS = ("coverage", "accuracy", "mean_cost", "log_loss", "brier")
 SUMS = 6
 SHOWN = ("coverage", "accuracy", "balanced_accuracy", "mean_cost", "log_loss", "brier", "calibration_error", "auc")

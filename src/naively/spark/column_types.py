@@ -46,8 +46,8 @@ def arrow_type(name: str, kind: Any) -> pa.DataType:
         return ARROW_TYPES[called]
     if "vector" in called or "vector" in type(kind).__name__.lower():
         raise InvalidInput(
-            f"Column {name!r} holds vectors of pyspark.ml. Give the columns that they were assembled from, or take them "
-            "apart with pyspark.ml.functions.vector_to_array, and leave the vectors out: ",
+            f"Column {name!r} holds vectors of pyspark.ml. Give the columns that they were assembled from, or take "
+            "them apart with pyspark.ml.functions.vector_to_array, and leave the vectors out: ",
             Setting("ignore", [name]),
             ".",
             column=name,

@@ -48,13 +48,12 @@ class FileTasks(NamedTuple):
         """Return a DataFrame with a partition for each task, whose one row is the number of the task."""
         return session.range(0, len(self.pieces), 1, len(self.pieces))
 
-    def batches(self, numbers: ArrowBatches, names: Sequence[str]) -> ArrowBatches:
-        """Yield the rows of the tasks of these numbers, and only some columns."""
-        types = pa.schema([self.types.field(name) for name in names])
+    def batches(self, numbers: ArrowBatches, *, coded: bool) -> ArrowBatches:
+        """Yield the rows of the tasks of these numbers; texts may come as codes with a dictionary, or as they are."""
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 for piece in self.pieces[number]:
-                    yield from piece_batches(piece, types)
+                    yield from piece_batches(piece, self.types, coded=coded)
 
 
 def file_tasks(frame: DataFrame, types: pa.Schema, certain: bool = False) -> FileTasks | None:
@@ -109,18 +108,25 @@ def split_files(paths: Sequence[str], tasks: int) -> tuple[tuple[FilePiece, ...]
     return tuple(tuple(pieces[at::number]) for at in range(number))
 
 
-def piece_batches(piece: FilePiece, types: pa.Schema) -> Iterator[pa.RecordBatch]:
+def piece_batches(piece: FilePiece, types: pa.Schema, *, coded: bool) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece of a file; refuse a file whose columns have other types, or which cannot be read."""
     import pyarrow.parquet as pq
 
-    texts = [field.name for field in types if is_text_type(field.type)]
+    texts = [field.name for field in types if coded and is_text_type(field.type)]
     try:
         file = pq.ParquetFile(piece.path, read_dictionary=texts, pre_buffer=False, buffer_size=READ_AHEAD)
         check_types(pq.read_schema(piece.path), types, piece.path)
         total = file.num_row_groups
         groups = list(range(total * piece.at // piece.of, total * (piece.at + 1) // piece.of))
         if groups:
-            yield from file.iter_batches(ROWS, row_groups=groups, columns=types.names, use_threads=False)
+            for batch in file.iter_batches(ROWS, row_groups=groups, columns=types.names, use_threads=False):
+                yield (
+                    batch
+                    if coded
+                    else pa.RecordBatch.from_arrays(
+                        [batch.column(field.name).cast(field.type) for field in types], schema=types
+                    )
+                )
     except (pa.ArrowException, OSError) as error:
         raise UnlikeSpark(str(error)) from None
 

@@ -189,7 +189,7 @@ class ModelWriter(DefaultParamsWriter):
 
     instance: SparkClassifierModel
 
-    def saveImpl(self, path: str) -> None:  # noqa: N802  the name of pyspark.ml
+    def saveImpl(self, path: str) -> None:
         """Write the model into a folder of any file system that Spark knows."""
         sent = sent_model(self.instance.classifier)
         if sent.functions:
@@ -215,6 +215,6 @@ def _json_of(settings: dict[str, Any]) -> str:
         return json.dumps(settings)
     except TypeError:
         raise InvalidInput(
-            "Settings of a stage must be texts, numbers, lists or dicts, so that a pipeline can be saved; name families "
-            "by texts, such as {'visits': 'poisson'}, or use naively.spark.fit."
+            "Settings of a stage must be texts, numbers, lists or dicts, so that a pipeline can be saved; name "
+            "families by texts, such as {'visits': 'poisson'}, or use naively.spark.fit."
         ) from None

@@ -166,7 +166,7 @@ def answered(sent: SentModel, wanted: WantedAnswers, types: pa.Schema, batches: 
     for batch in batches:
         if batch.num_rows:
             added = added_columns(fitted, wanted, batch)
-            arrays = [one if one.type == field.type else one.cast(field.type) for one, field in zip(added, types)]
+            arrays = [one.cast(kind) for one, kind in zip(added, types.types, strict=True)]
             yield pa.RecordBatch.from_arrays([*batch.columns, *arrays], names=[*batch.schema.names, *types.names])
 
 

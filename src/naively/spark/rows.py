@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -17,6 +17,8 @@ from .session import active_session, import_pyspark, is_spark_frame, selected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+Batches = TypeVar("Batches")
 
 SparkSource: TypeAlias = "DataFrame | str | PathLike[str] | Sequence[str]"
 
@@ -38,21 +40,24 @@ class SparkRows:
         return cls(frame, file_tasks(frame, types, certain))
 
     def in_batches(
-        self, function: Callable[[ArrowBatches], ArrowBatches]
-    ) -> tuple[DataFrame, Callable[[ArrowBatches], ArrowBatches]]:
-        """Return the DataFrame that tasks go over, and the function as it takes the batches of that."""
-        files, names = self.files, list(self.frame.columns)
+        self, function: Callable[[ArrowBatches], Batches], *, coded: bool = False
+    ) -> tuple[DataFrame, Callable[[ArrowBatches], Batches]]:
+        """Return the DataFrame that tasks go over, and the function as it takes the batches of that.
+
+        Texts of files may come as codes with a dictionary, which is faster; Spark takes no such columns back.
+        """
+        files = self.files
         if files is None:
             return self.frame, function
-        return files.frame(self.frame.sparkSession), lambda numbers: function(files.batches(numbers, names))
+        return files.frame(self.frame.sparkSession), lambda numbers: function(files.batches(numbers, coded=coded))
 
     def added(self, make: MakePart, add: AddParts) -> bytes | None:
         """Return the sum of the parts that tasks make of these rows; None if there are none."""
         if self.files is None:
             return added_parts(self.frame, make, add)
         try:
-            over, batches_of = self.in_batches(lambda batches: batches)
-            return added_parts(over, lambda batches: make(batches_of(batches)), add)
+            over, of_files = self.in_batches(make, coded=True)
+            return added_parts(over, of_files, add)
         except UnlikeSpark:  # Spark reads these files in its own way
             return replace(self, files=None).added(make, add)
 
