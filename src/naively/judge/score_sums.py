@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -87,29 +87,27 @@ class ScoreSums:
         if not isinstance(part, ScoreSums):
             return NotImplemented
         classes = (*self.classes, *(label for label in part.classes if label not in self.classes))
-        a, b = self.on(classes), part.on(classes)
+        choices = (*self.choices[:-1], *(label for label in part.choices if label not in self.choices), None)
+        a, b = self.on(classes, choices), part.on(classes, choices)
         sums = {name: getattr(a, name) + getattr(b, name) for name in ("confusion", "own", "other", "confidence")}
         least, largest = np.fmin(a.means[:, SUMS], b.means[:, SUMS]), np.fmax(a.means[:, -1], b.means[:, -1])
         means = np.column_stack([a.means[:, :SUMS] + b.means[:, :SUMS], least, largest])
-        return ScoreSums(classes, self.choices, means=means, **sums)
+        return ScoreSums(classes, choices, means=means, **sums)
 
     @classmethod
     def sum_of(cls, parts: Sequence[ScoreSums]) -> ScoreSums:
         """Return the scores of the rows of all parts."""
         return reduce(add, parts)
 
-    def on(self, classes: Sequence[Label]) -> ScoreSums:
-        """Return the same for classes in another order, with more of them: no row has the probability of those."""
+    def on(self, classes: tuple[Label, ...], choices: tuple[Label, ...]) -> ScoreSums:
+        """Return the same for more classes and choices: no row has the probability of those."""
         places = [classes.index(label) for label in self.classes]
-        changed = {}
-        for name in ("confusion", "own", "other"):
-            values = getattr(self, name)
-            changed[name] = np.zeros((len(classes), values.shape[1]))
-            changed[name][places] = values
-        for k in set(range(len(classes))) - set(places):
-            changed["other"][k, 0] = self.rows
-        rest = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in changed}
-        return ScoreSums(**(rest | changed | {"classes": tuple(classes)}))
+        own, other = np.zeros((2, len(classes), BINS))
+        own[places], other[places] = self.own, self.other
+        other[[k for k in range(len(classes)) if k not in places], 0] = self.rows
+        confusion = np.zeros((len(classes), len(choices)))
+        confusion[np.ix_(places, [choices.index(label) for label in self.choices])] = self.confusion
+        return replace(self, classes=classes, choices=choices, confusion=confusion, own=own, other=other)
 
     # -- figures --------------------------------------------------------------------------------------------------
 

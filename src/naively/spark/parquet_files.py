@@ -57,7 +57,7 @@ class FileTasks(NamedTuple):
 
 
 def file_tasks(frame: DataFrame, types: pa.Schema, certain: bool = False) -> FileTasks | None:
-    """Return the files of a DataFrame if its rows are certainly what these hold; None if they may not be."""
+    """Return the files of columns of a DataFrame if these certainly hold its rows; None if they may not."""
     if not all(kind in SAME_TYPES or pa.types.is_decimal(kind) for kind in types.types) or frame.is_cached:
         return None
     found = [local_path(address) for address in frame.inputFiles()]

@@ -90,6 +90,6 @@ def spark_rows(
     check_columns(frame, [*beside, *ignore, *(columns or ())])
     wanted = frame.columns if columns is None else [*columns, *beside]
     names = [name for name in frame.columns if name in wanted and name not in ignore]
-    types = arrow_types_of(selected(frame, names), ())
+    types = arrow_types_of(frame, [name for name in frame.columns if name not in names])
     kept = frame if names == frame.columns else selected(frame, names)
-    return SparkRows(kept, file_tasks(kept, types, certain)), types
+    return SparkRows(kept, file_tasks(frame, types, certain)), types
