@@ -225,7 +225,7 @@ def _sums_of(values: Floats, weights: AnyArray) -> list[float]:
 
 def _standard_error(sums: Floats) -> float:
     """Return the standard error of a weighted mean, of its sums over rows."""
-    n, w, wx, ww, wwx, wwxx, least, largest = sums.tolist()
+    n, w, wx, ww, wwx, wwxx, least, largest = (float(one) for one in sums)
     if n < 2 or not least < largest:
         return math.nan
     mean = wx / w

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
@@ -40,7 +41,7 @@ class UnlikeSpark(Exception):
 def map_batches(frame: DataFrame, function: Callable[[ArrowBatches], ArrowBatches], types: object) -> DataFrame:
     """Return what a function makes of the Arrow batches of each partition."""
     with without_pandas_notice():
-        return frame.mapInArrow(function, types)  # type: ignore[arg-type]  # a StructType, or its text
+        return frame.mapInArrow(function, types)
 
 
 def added_parts(frame: DataFrame, make: MakePart, add: AddParts) -> bytes | None:
@@ -82,8 +83,9 @@ def _made(make: MakePart, batches: ArrowBatches) -> ArrowBatches:
     context = TaskContext.get()
     place = 0 if context is None else context.partitionId()
     filled = (batch for batch in batches if batch.num_rows)
-    for first in filled:
-        yield _row(place, lambda first=first: make(_with_first(first, filled)))
+    first = next(filled, None)
+    if first is not None:
+        yield _row(place, lambda: make(chain([first], filled)))
         for _ in filled:  # what an error left unread
             pass
 
@@ -114,9 +116,3 @@ def _row(place: int, make: Callable[[], bytes | None]) -> pa.RecordBatch:
     except (NaivelyError, UnlikeSpark) as found:
         error = pickle.dumps(found)
     return pa.RecordBatch.from_pylist([{"place": place, "part": part, "error": error}], PART_TYPES)
-
-
-def _with_first(first: pa.RecordBatch, rest: ArrowBatches) -> ArrowBatches:
-    """Yield a batch that was taken to see whether there is one, and the others."""
-    yield first
-    yield from rest

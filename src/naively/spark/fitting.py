@@ -8,9 +8,9 @@ the sample. The sample is the same rows however the data are partitioned, and so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..counting.first_look import uncut_columns, with_word_pairs
 from ..data.arrow_schema import schema_of_types
@@ -138,7 +138,8 @@ def count(
     return job.count(own)
 
 
-class CountJob(NamedTuple):
+@dataclass(frozen=True)
+class CountJob:
     """Rows of Spark that are counted, and how."""
 
     rows: SparkRows

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from ..data.model_file.file import read_bytes
 from ..data.schema import Schema
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..estimator.answers import evidence_of
 from ..estimator.fitted_classifier import FittedClassifier
-from ..estimator.load import model_of_file, save_model
+from ..estimator.load import load_model, save_model
 from ..estimator.naive_bayes import NaiveBayes
 from ..estimator.predict_files import (
     AnswerColumns,
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-STORED = "the model"  # what errors call it
 CONTRIBUTIONS = "contributions"
 CONTRIBUTION_TYPE = pa.list_(pa.struct([("column", pa.string()), ("value", pa.string()), ("log_odds", pa.float64())]))
 # What the columns of answers are called in Spark.
@@ -124,10 +121,9 @@ def predict(
 def sent_model(model: NaiveBayes) -> SentModel:
     """Return a model as it is sent to tasks; it holds no row."""
     fitted = model.fitted_
-    with TemporaryDirectory(prefix="naively-") as folder:
-        path = Path(folder) / "model.parquet"
-        save_model(fitted, path)
-        return SentModel(path.read_bytes(), functions_of(fitted.schema))
+    sink = BytesIO()
+    save_model(fitted, sink)
+    return SentModel(sink.getvalue(), functions_of(fitted.schema))
 
 
 def functions_of(schema: Schema) -> tuple[tuple[str, object], ...]:
@@ -157,7 +153,7 @@ def classifier_of(sent: SentModel) -> NaiveBayes:
 
 def stored_classifier(sent: SentModel) -> FittedClassifier:
     """Return the fitted model in the bytes of a file."""
-    return model_of_file(STORED, read_bytes(sent.data, STORED), dict(sent.functions))
+    return load_model(BytesIO(sent.data), dict(sent.functions))  # type: ignore[arg-type]  # functions by name
 
 
 def answered(sent: SentModel, wanted: WantedAnswers, types: pa.Schema, batches: ArrowBatches) -> ArrowBatches:

@@ -66,8 +66,8 @@ def frame_of_source(source: SparkSource, session: SparkSession | None) -> tuple[
     """Return the DataFrame of a source, and whether it is certainly a plain read of Parquet files."""
     import_pyspark()
     if is_spark_frame(source):
-        check_names(source)  # type: ignore[arg-type]  # a DataFrame
-        return source, False  # type: ignore[return-value]
+        check_names(source)
+        return source, False
     paths = [source] if isinstance(source, (str, PathLike)) else source
     if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, PathLike)) for path in paths):
         raise InvalidInput(

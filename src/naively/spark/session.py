@@ -61,7 +61,7 @@ def parallel_tasks(session: SparkSession) -> int:
     if not is_connected(session):
         return max(int(session.sparkContext.defaultParallelism), 1)
     functions = import_pyspark("pyspark.sql.functions")  # a range has as many partitions as tasks run at a time
-    return max(session.range(1 << 20).select(functions.spark_partition_id()).distinct().count(), 1)
+    return int(session.range(1 << 20).select(functions.spark_partition_id()).distinct().count()) or 1
 
 
 def column_of(name: str) -> Any:
