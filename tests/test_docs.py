@@ -3,6 +3,7 @@
 import builtins
 import doctest
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -18,13 +19,16 @@ import sklearn.naive_bayes
 import naively
 import naively.errors
 import naively.sklearn
+import naively.spark
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [*(ROOT / name for name in ("README.md", "README.zh-CN.md", "ARCHITECTURE.md")), *sorted(DOCS.rglob("*.md"))]
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 ALL_PAGES = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-MODULES = ["naively", *(found.name for found in pkgutil.walk_packages(naively.__path__, "naively."))]
+WITHOUT = {"naively.spark.pipeline"} if importlib.util.find_spec("pyspark") is None else set()  # it is made of PySpark
+FOUND = [found.name for found in pkgutil.walk_packages(naively.__path__, "naively.")]
+MODULES = ["naively", *(name for name in FOUND if name not in WITHOUT)]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 DIRECTIVES = ("{toctree}", "{eval-rst}", "{include}")  # what Sphinx does, and no example
 # Terms of our own for what the field has a name for, and its name.
@@ -238,6 +242,7 @@ def test_the_reference_has_every_public_name():
     public |= {f"naively.plots.{name}" for name in naively.plots.__all__}
     public |= {f"naively.export.{name}" for name in naively.export.__all__}
     public |= {f"naively.sql.{name}" for name in naively.sql.__all__}
+    public |= {f"naively.spark.{name}" for name in naively.spark.__all__ if name not in naively.spark.STAGES}
     assert set(referenced()) == public
 
 

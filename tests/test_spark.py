@@ -348,6 +348,23 @@ def test_stages_refuse_settings_that_cannot_be_saved() -> None:
         _ = nv_spark.SparkClassifierModel().classifier
 
 
+def test_the_code_of_the_page_runs(
+    session: Any, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Path(__file__).parent.parent / "docs" / "scale" / "spark.md"
+    code = [block for block in page.read_text(encoding="utf-8").split("```")[1::2] if "nv_spark." in block]
+    assert len(code) == 2
+    monkeypatch.chdir(tmp_path)
+    rows = session.read.parquet(str(path / "part-0.parquet")).limit(300).withColumnRenamed(LABEL, "species")
+    names = {"frame": rows, "test": rows}
+    for block in code:
+        exec(block, names)
+    assert "300 rows" in capsys.readouterr().out
+    assert nv.load("model.parquet").predict(rows.toArrow()).tolist()[:5] == [
+        row.answer for row in names["answers"].head(5)
+    ]
+
+
 def test_the_example_fits_scores_and_answers(
     session: Any, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

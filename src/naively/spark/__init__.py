@@ -10,28 +10,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..judge.score_sums import ScoreSums
     from .evaluation import evaluate
     from .fitting import count, fit
     from .pipeline import SparkClassifier, SparkClassifierModel
     from .prediction import predict
 
-__all__ = ["SparkClassifier", "SparkClassifierModel", "count", "evaluate", "fit", "predict"]
+__all__ = ["ScoreSums", "SparkClassifier", "SparkClassifierModel", "count", "evaluate", "fit", "predict"]
 
+STAGES = ("SparkClassifier", "SparkClassifierModel")  # of pipelines: subclasses of PySpark's classes
 # Names load when they are first used: workers import no more than they need, and nobody else needs PySpark.
 _HOMES = {
-    "SparkClassifier": "pipeline",
-    "SparkClassifierModel": "pipeline",
-    "count": "fitting",
-    "evaluate": "evaluation",
-    "fit": "fitting",
-    "predict": "prediction",
+    "ScoreSums": "naively.judge.score_sums",
+    **dict.fromkeys(STAGES, "naively.spark.pipeline"),
+    "count": "naively.spark.fitting",
+    "evaluate": "naively.spark.evaluation",
+    "fit": "naively.spark.fitting",
+    "predict": "naively.spark.prediction",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'naively.spark' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

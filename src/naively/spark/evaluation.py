@@ -55,6 +55,10 @@ def evaluate(
     ------
     InvalidInput
         If a row has no class and the model has not ``unlabelled="skip"``, or there are no rows.
+
+    Examples
+    --------
+    ``nv_spark.evaluate(nb, frame, target="species").log_loss`` is the log loss of all rows.
     """
     fitted = model.fitted_
     beside = [target, *([] if weight is None else [weight])]

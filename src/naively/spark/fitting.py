@@ -69,6 +69,11 @@ def fit(
     ------
     InvalidInput
         If a column cannot be counted, a row has no label, or there are no rows; nothing of Spark's trace is shown.
+
+    Examples
+    --------
+    ``nv_spark.fit(frame, target="species")`` is the default model, and ``nv_spark.fit("rows/*.parquet",
+    target="species", model="textbook")`` the textbook model of files.
     """
     parameters = NaiveBayes(**settings).parameters
     parameters.check()
@@ -127,6 +132,10 @@ def count(
     ------
     InvalidInput
         If a column cannot be counted, a row has no label, or there are no rows.
+
+    Examples
+    --------
+    ``nv_spark.count(monday, target="species") + nv_spark.count(tuesday, target="species")`` are the counts of both days.
     """
     check_choice("unlabelled", unlabelled, ("error", "skip"))
     job = CountJob.of(source, target, weight, ignore, schema, unlabelled, session)

@@ -98,6 +98,10 @@ def predict(
     ------
     InvalidInput
         If a column of the model is missing, or a name is already taken.
+
+    Examples
+    --------
+    ``nv_spark.predict(nb, frame, contributions=3).write.parquet("answers")`` writes rows with answers and reasons.
     """
     fitted = model.fitted_
     frame, certain = frame_of_source(source, session)
