@@ -135,7 +135,7 @@ def count(
 
     Examples
     --------
-    ``nv_spark.count(monday, target="species") + nv_spark.count(tuesday, target="species")`` are the counts of both days.
+    ``nv_spark.count(frame, target="species") + before`` are the counts of these rows and of those before.
     """
     check_choice("unlabelled", unlabelled, ("error", "skip"))
     job = CountJob.of(source, target, weight, ignore, schema, unlabelled, session)
