@@ -75,6 +75,7 @@ MEMBERS: dict[str, tuple[str, ...]] = {
     "naively.Schema": ("only", "with_families", "to_json", "from_json"),
     "naively.Settings": (),
     "naively.Table": ("agrees",),
+    "naively.spark.ScoreSums": ("to_dict",),
     **{
         f"naively.{name}": ()
         for name in ("Bernoulli", "Bins", "Categorical", "Gaussian", "Ordinal", "Poisson", "Words")

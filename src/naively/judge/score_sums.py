@@ -32,7 +32,7 @@ class ScoreSums:
 
     ``a + b`` are the scores of the rows of both.
 
-    Attributes
+    Parameters
     ----------
     classes : tuple
         The labels of the model, and after them those that only rows have.
@@ -49,9 +49,10 @@ class ScoreSums:
 
     Examples
     --------
-    >>> from naively.judge.scores import Scores
-    >>> first, rest = ([[0.9, 0.1], [0.3, 0.7]], [0, 1]), ([[0.6, 0.4]], [1])
-    >>> parts = [ScoreSums.of(Scores.from_indices(*rows, ("no", "yes"))) for rows in (first, rest)]
+    >>> import naively as nv
+    >>> from naively.spark import ScoreSums
+    >>> first, rest = ([[0.9, 0.1], [0.3, 0.7]], ["no", "yes"]), ([[0.6, 0.4]], ["yes"])
+    >>> parts = [ScoreSums.of(nv.Scores(*rows, ("no", "yes"))) for rows in (first, rest)]
     >>> round((parts[0] + parts[1]).accuracy, 3)
     0.667
     """
