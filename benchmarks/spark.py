@@ -189,7 +189,7 @@ def memory(spark: SparkSession, folder: Path, rows: int) -> bool:
 def worker_peaks() -> list[int]:
     """Return the peak resident memory of each Python worker of Spark, in KiB."""
     found = []
-    for pid in descendants(os.getpid()):
+    for pid in descendants(processes(), os.getpid()):
         try:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
             status = Path(f"/proc/{pid}/status").read_text()
@@ -218,26 +218,28 @@ def timed(call: Callable[[], Any]) -> tuple[Cost, Any]:
 
 def tree_seconds() -> float:
     """Return the CPU seconds of this process and all it started, ended ones included."""
-    total = 0
-    for pid in (os.getpid(), *descendants(os.getpid())):
+    known = processes()
+    return sum(known[pid][1] for pid in (os.getpid(), *descendants(known, os.getpid())))
+
+
+def processes() -> dict[int, tuple[int, float]]:
+    """Return the parent and the CPU seconds of each process."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            fields = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        total += sum(map(int, fields[11:15]))
-    return total / TICKS
+        found[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15])) / TICKS
+    return found
 
 
-def descendants(parent: int) -> Iterator[int]:
+def descendants(known: dict[int, tuple[int, float]], parent: int) -> Iterator[int]:
     """Yield the processes that a process started, and those that they did."""
-    for task in Path(f"/proc/{parent}/task").glob("*/children"):
-        try:
-            children = task.read_text().split()
-        except OSError:
-            continue
-        for child in map(int, children):
-            yield child
-            yield from descendants(child)
+    for pid, (started_by, _) in known.items():
+        if started_by == parent:
+            yield pid
+            yield from descendants(known, pid)
 
 
 def print_line(name: str, cost: Cost, other: Cost) -> None:

@@ -86,6 +86,8 @@ from pyspark.sql import SparkSession
 import naively as nv
 from naively import spark as nv_spark
 
+MARK = f"-Dnaively.test={os.getpid()}"
+
 def executors():
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -93,50 +95,40 @@ def executors():
             command = (process / "cmdline").read_bytes()
         except OSError:
             continue
-        if b"CoarseGrainedExecutorBackend" in command and marker in command:
+        if b"CoarseGrainedExecutorBackend" in command and MARK.encode() in command:
             found.append(int(process.name))
     return found
 
-marker = f"-Dnaively.test={os.getpid()}".encode()
-session = (
-    SparkSession.builder.master("local-cluster[2,1,1024]")
-    .config("spark.executor.extraJavaOptions", marker.decode())
-    .config("spark.executor.memory", "512m")
-    .config("spark.ui.enabled", "false")
-    .config("spark.executorEnv.PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-    .getOrCreate()
-)
+builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.executor.memory", "512m")
+builder = builder.config("spark.executor.extraJavaOptions", MARK).config("spark.ui.enabled", "false")
+session = builder.config("spark.executorEnv.PYTHONPATH", os.environ.get("PYTHONPATH", "")).getOrCreate()
 session.sparkContext.setLogLevel("OFF")
-table = pq.read_table(sys.argv[1])
-alone = nv.count(table, target="label")
+table, begun = pq.read_table(sys.argv[1]), Path(sys.argv[2])
+begun.mkdir()
 
-def slowly(batches):
-    import time
+def slowly(batches, begun=str(begun)):
+    import os, pathlib, time
     for batch in batches:
-        time.sleep(0.5)
+        pathlib.Path(begun, str(os.getppid())).touch()  # the daemon of an executor
+        time.sleep(1)
         yield batch
 
-frame = session.read.parquet(sys.argv[1]).repartition(12)
+frame = session.createDataFrame(table).repartition(6)
 frame = frame.mapInArrow(slowly, frame.schema)
 killed = []
 
 def kill_one():
-    while not executors():
-        time.sleep(0.1)
-    Path(sys.argv[2]).touch()
-    time.sleep(2.5)
-    victim = executors()[0]
-    os.kill(victim, signal.SIGKILL)
-    killed.append(victim)
+    while len(list(begun.iterdir())) < 2:  # until tasks run on both
+        time.sleep(0.05)
+    killed.append(executors()[0])
+    os.kill(killed[0], signal.SIGKILL)
 
-before = len(executors())
-thread = threading.Thread(target=kill_one)
+thread = threading.Thread(target=kill_one, daemon=True)
 thread.start()
 counts = nv_spark.count(frame, target="label")
-thread.join()
-assert before == 2 and len(killed) == 1, (before, killed)
-failed = session.sparkContext.statusTracker()
-assert counts == alone
+assert killed and killed[0] not in executors()
+assert counts == nv.count(table, target="label")
+assert len(list(begun.iterdir())) > 2, "a new executor took over"
 print("same counts after a kill")
 session.stop()
 """

@@ -30,8 +30,9 @@ PART = "place int, part binary, error binary"
 PART_TYPES = pa.schema([("place", pa.int32()), ("part", pa.binary()), ("error", pa.binary())])
 # Rows are put together to blocks of this size; long texts to smaller ones, by their bytes.
 MOST_BYTES = 1 << 26
-# Groups of parts: the root of so many times the tasks that run at a time.
-ROUNDS = 16
+# So many parts the driver adds by itself. How many partitions a DataFrame has, Connect does not tell: it is taken for
+# so many times the tasks that run at a time.
+FEW, ROUNDS = 8, 8
 
 
 class UnlikeSpark(Exception):
@@ -44,19 +45,23 @@ def map_batches(frame: DataFrame, function: Callable[[ArrowBatches], ArrowBatche
         return frame.mapInArrow(function, types)
 
 
-def added_parts(frame: DataFrame, make: MakePart, add: AddParts) -> bytes | None:
-    """Return the sum of the parts that tasks make of the partitions of a DataFrame; None if it has no row."""
-    groups = group_count(frame.sparkSession)
+def added_parts(frame: DataFrame, make: MakePart, add: AddParts, number: int | None = None) -> bytes | None:
+    """Return the sum of the parts that tasks make of the partitions of a DataFrame; None if it has no row.
+
+    Where the number of partitions is known and small, the driver adds all parts.
+    """
     parts = map_batches(frame, lambda batches: _made(make, batches), PART)
-    together = map_batches(parts.repartition(groups), lambda batches: _added(add, batches), PART)
+    if number is None or number > FEW:
+        groups = group_count(frame.sparkSession, number)
+        parts = map_batches(parts.repartition(groups), lambda batches: _added(add, batches), PART)
     with plain_errors(), without_pandas_notice():
-        found = together.toArrow()
+        found = parts.toArrow()
     return _sum_of_rows(add, found.to_pylist())
 
 
-def group_count(session: SparkSession) -> int:
-    """Return in how many groups parts are added before the driver gets them."""
-    return math.ceil(math.sqrt(ROUNDS * parallel_tasks(session)))
+def group_count(session: SparkSession, parts: int | None = None) -> int:
+    """Return in how many groups parts are added before the driver gets them: the root of their number."""
+    return math.ceil(math.sqrt(ROUNDS * parallel_tasks(session) if parts is None else parts))
 
 
 def regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from typing import NamedTuple
+
+import pyarrow as pa
 
 from ..counting.rows import count
 from ..data.schema import Schema
@@ -46,7 +49,7 @@ def count_of_part(plan: CountPlan, batches: ArrowBatches) -> bytes:
         unlabelled=plan.unlabelled,
         n_jobs=1,
     )
-    return counts.to_bytes()
+    return packed_counts(counts)
 
 
 def add_looks(parts: Sequence[bytes]) -> bytes:
@@ -56,4 +59,21 @@ def add_looks(parts: Sequence[bytes]) -> bytes:
 
 def add_counts(parts: Sequence[bytes]) -> bytes:
     """Return the counts of the rows of several parts."""
-    return add([Counts.from_bytes(part) for part in parts]).to_bytes()
+    return packed_counts(add([unpacked_counts(part) for part in parts]))
+
+
+def packed_counts(counts: Counts) -> bytes:
+    """Return counts as tasks send them: a pickle, which takes a tenth of the time that the model file takes.
+
+    Tasks run the code of the driver, which was sent to them as a pickle, too.
+    """
+    data = pickle.dumps(counts, protocol=5)
+    packed: bytes = pa.compress(data, codec="zstd", asbytes=True)
+    return len(data).to_bytes(8, "little") + packed
+
+
+def unpacked_counts(data: bytes) -> Counts:
+    """Return the counts that a task sent."""
+    size = int.from_bytes(data[:8], "little")
+    counts: Counts = pickle.loads(pa.decompress(memoryview(data)[8:], size, codec="zstd"))
+    return counts

@@ -23,7 +23,7 @@ from ..estimator.settings import FamiliesLike, Parameters, check_choice, check_n
 from ..families import Words
 from ..stats import Counts
 from .arrow_tasks import AddParts, MakePart
-from .counted_parts import CountPlan, add_counts, add_looks, count_of_part, look_of_part
+from .counted_parts import CountPlan, add_counts, add_looks, count_of_part, look_of_part, unpacked_counts
 from .rows import SparkRows, SparkSource, spark_rows
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class CountJob:
     def count(self, schema: Schema) -> Counts:
         """Return the counts of all rows, of which one at least has a label."""
         plan = self.plan._replace(schema=schema)
-        counts = Counts.from_bytes(self._added(partial(count_of_part, plan), add_counts))
+        counts = unpacked_counts(self._added(partial(count_of_part, plan), add_counts))
         if not counts.rows.any():
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
         return counts

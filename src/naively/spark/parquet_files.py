@@ -27,7 +27,7 @@ SAME_TYPES = (pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.floa
 # Of each column so many bytes are read ahead; otherwise Arrow would fetch the whole file and keep it.
 READ_AHEAD = 1 << 22
 # Pieces of files for each task that runs at a time, at least; and tasks, at most.
-PIECES, TASKS = 2, 4
+PIECES, TASKS = 2, 2
 
 
 class FilePiece(NamedTuple):

@@ -57,7 +57,7 @@ class SparkRows:
             return added_parts(self.frame, make, add)
         try:
             over, of_files = self.in_batches(make, coded=True)
-            return added_parts(over, of_files, add)
+            return added_parts(over, of_files, add, len(self.files.pieces))
         except UnlikeSpark:  # Spark reads these files in its own way
             return replace(self, files=None).added(make, add)
 
