@@ -1,9 +1,9 @@
 """The same rows from every engine that streams Arrow: ``python3 chores.py bench engines``.
 
-Two million rows of ten texts and ten numbers, in eight Parquet files, are counted for the textbook model and fitted with
-the default model, from memory, from the files, and from the lazy frames of Polars, DuckDB, Dask, Daft and Ray. Counts
-must be equal to those of the plain files, and the answers of the default model nearly so. What counts is the CPU time of
-the whole tree of processes; each engine runs in a process of its own. It reads ``/proc``, so it runs on Linux.
+Two million rows of ten texts and ten numbers, in eight Parquet files, are counted for the textbook model and fitted
+with the default model, from memory, from the files, and from the lazy frames of Polars, DuckDB, Dask, Daft and Ray.
+Counts must be equal to those of the plain files, and the answers of the default model nearly so. What counts is the CPU
+time of the whole tree of processes; each engine runs in a process of its own. It reads ``/proc``: it needs Linux.
 """
 
 from __future__ import annotations
