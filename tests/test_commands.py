@@ -23,8 +23,8 @@ import pytest
 from click.testing import CliRunner
 
 import naively as nv
+from naively._progress import ProgressBar
 from naively.cli import main
-from naively.cli.progress import ProgressBar
 
 ROOT = Path(__file__).resolve().parents[1]
 PENGUINS = ROOT / "examples" / "penguins.csv"
@@ -142,7 +142,7 @@ def test_the_program_is_installed_under_its_name():
 
 
 def test_a_bar_shows_rows_rate_and_time_on_a_terminal_only(monkeypatch):
-    monkeypatch.setattr("naively.cli.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("naively._progress.PATIENCE", 0.0)
     for terminal, quiet in ((True, False), (True, True), (False, False)):
         stream = io.StringIO()
         stream.isatty = lambda terminal=terminal: terminal

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import naively as nv
+from naively import _progress
 from naively.data import streams
 from naively.errors import InvalidInput, UnreadableRows
 
@@ -147,6 +148,19 @@ def test_progress_of_a_stream_tells_rows_and_no_total():
     nv.count(rows.to_reader(max_chunksize=10_000), target="label", progress=lambda *now: told.append(now))
     assert [row for row, _, _ in told] == [131_072, 262_144, 300_000]
     assert {total for _, _, total in told} == {None}
+
+
+def test_a_bar_is_shown_for_long_streams(monkeypatch, capsys):
+    """On a terminal, `progress=True` shows rows on stderr, and nothing on stdout."""
+    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    rows = long_table(140_000)
+    nv.count(rows.to_reader(), target="label", progress=True)
+    nv.look(rows.to_reader(), target="label", progress=True)
+    shown = capsys.readouterr()
+    assert "140,000 rows" in shown.err
+    assert shown.out == ""
 
 
 def test_words_of_a_stream_are_paired_as_those_of_its_table():

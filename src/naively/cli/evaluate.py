@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .._progress import ProgressBar
 from . import arguments, options
-from .progress import ProgressBar
 from .render import console, print_json, printable, row_count_text, short_list
 
 if TYPE_CHECKING:

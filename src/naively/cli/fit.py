@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .._progress import ProgressBar
 from ..errors.message import ANY_VALUE, Message, Setting
 from . import arguments, options, views
 from .exits import warnings_as_notes
 from .messages import command_text
-from .progress import ProgressBar
 from .render import console, percent, print_json, printable, row_count_text, short_list, size_text
 
 if TYPE_CHECKING:

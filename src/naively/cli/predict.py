@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .._progress import ProgressBar
 from . import arguments, options
-from .progress import ProgressBar
 from .render import print_json, row_count_text
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .._progress import ProgressBar
 from . import arguments, options
-from .progress import ProgressBar
 from .render import print_json, printable
 
 if TYPE_CHECKING:

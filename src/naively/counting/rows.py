@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from .._progress import progress_shown
 from .._threads import allowed
 from .._types import CellLike, Codes, ColumnLike, DType, Floats, Hashes, Label, Places, TableLike
 from ..data.batches import TextsReadAsMissing
@@ -344,7 +345,7 @@ def count(
     weight: str | None = None,
     unlabelled: str = "error",
     classes: Sequence[Label] = (),
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     n_jobs: int | None = None,
 ) -> Counts:
     """Count a table, a stream or files: the rows of each class, and a statistic for each column.
@@ -371,8 +372,9 @@ def count(
         What to do with rows without a label: refuse them, or skip them.
     classes : sequence of labels, default=()
         Classes that are counted though no row has them, such as those of other parts.
-    progress : callable, optional
-        Called with the rows and bytes read so far, and the bytes of all files; None if that is not known.
+    progress : callable or bool, optional
+        Called with the rows and bytes read so far, and the bytes of all files; None if that is not known. True shows a
+        bar on stderr, if that is a terminal, from the second second on.
     n_jobs : int, optional
         How many threads count. By default as many as there are processors.
 
@@ -397,16 +399,18 @@ def count(
     file = file_of(source)
     if file is not None and (y is None or not file.is_stream):
         rows = rows_of_file(file, y, target, weights, unlabelled, None)
-        rows.ignore, rows.progress, rows.may_be_empty = tuple(ignore), progress, True
-        return counted_file(rows, schema, classes, n_jobs)
+        rows.ignore, rows.may_be_empty = tuple(ignore), True
+        with progress_shown(progress, "counting") as rows.progress:
+            return counted_file(rows, schema, classes, n_jobs)
     frame = without_ignored(frame_of(source if file is None else whole_stream(file)), ignore)
     if not frame.rows:
         return TableCounter(empty_schema(frame, target, weights, schema), tuple(classes)).value()
     found: Rows = labeled_rows(frame, y, target, weights, unlabelled)
     counter = TableCounter(found.schema(schema), tuple(classes))
     count_rows(counter, found, allowed(n_jobs))
-    if progress is not None:
-        progress(frame.rows, 0, None)
+    with progress_shown(progress, "counting") as report:
+        if report is not None:
+            report(frame.rows, 0, None)
     return counter.value()
 
 

@@ -9,6 +9,7 @@ from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from .._progress import progress_shown
 from ..counting.files import FileRows, Progress
 from ..counting.weights import check_scale_of_file
 from ..data.files import File, file_of
@@ -101,7 +102,7 @@ def fit_files(
     window: int | None = None,
     fade: float = 1.0,
     keep_rows: bool = True,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     normalize_weight: bool = False,
 ) -> FileFit:
     r"""Fit a classifier to the rows of files, and return what was read.
@@ -112,8 +113,8 @@ def fit_files(
     ----------
     nb : NaiveBayes
         The classifier to fit, by its settings.
-    file : File, str or Path
-        The rows: a path, a glob, a folder or an `nv.File`.
+    file : File, str, Path or stream
+        The rows: a path, a glob, a folder, an `nv.File`, or a stream of Arrow.
     target : str
         The column of the classes.
     ignore : sequence of str, default=()
@@ -139,8 +140,9 @@ def fit_files(
     keep_rows : bool, default=True
         With `keep_counts`: whether rows are kept in the folder. Without them, weights are combined from those of each
         file, which is less accurate if files have fewer than some thousand rows.
-    progress : callable, optional
-        Called with the rows and bytes done so far, and the bytes there are.
+    progress : callable or bool, optional
+        Called with the rows and bytes done so far, and the bytes there are; None if that is not known, as of a stream.
+        True shows a bar on stderr, if that is a terminal, from the second second on.
     normalize_weight : bool, default=False
         Whether the weights are multiplied so that they sum to the number of rows, which takes a pass over them before:
         for weights that only compare rows with each other.
@@ -168,20 +170,21 @@ def fit_files(
     >>> done.rows, done.scores.accuracy, nb.predict({"words": 85})[0]
     (100, 1.0, 'spam')
     """
-    fitted, done = fit_model_to_files(
-        nb.parameters,
-        file,
-        target,
-        ignore=ignore,
-        weight=weight,
-        cv=cv,
-        keep_counts=keep_counts,
-        window=window,
-        fade=fade,
-        keep_rows=keep_rows,
-        progress=progress,
-        normalize_weight=normalize_weight,
-    )
+    with progress_shown(progress, "fitting") as report:
+        fitted, done = fit_model_to_files(
+            nb.parameters,
+            file,
+            target,
+            ignore=ignore,
+            weight=weight,
+            cv=cv,
+            keep_counts=keep_counts,
+            window=window,
+            fade=fade,
+            keep_rows=keep_rows,
+            progress=report,
+            normalize_weight=normalize_weight,
+        )
     nb.fitted_ = fitted
     warn_of_target(fitted.all_counts)
     return done

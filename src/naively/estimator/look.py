@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from .._progress import progress_shown
 from .._threads import allowed
 from .._types import TableLike
 from ..counting.counter import TableCounter
@@ -153,7 +154,7 @@ def look(
     sample_weight: str | None = None,
     ignore: Sequence[str] = (),
     unlabelled: str = "error",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     n_jobs: int | None = None,
 ) -> Look:
     """Look at rows before they are counted: what their columns are, and how pairs of them are laid out.
@@ -176,8 +177,8 @@ def look(
         Columns that are not used.
     unlabelled : {"error", "skip"}, default="error"
         What to do with rows without a label: refuse them, or skip them.
-    progress : callable, optional
-        Called with the rows and bytes read so far, and the bytes of all files.
+    progress : callable or bool, optional
+        Called with the rows and bytes read so far, and the bytes of all files; True shows a bar on stderr.
     n_jobs : int, optional
         How many threads count. By default as many as there are processors.
 
@@ -195,7 +196,7 @@ def look(
     Look: 4 rows, all of them kept; 1 columns
     """
     file = file_of(source) or File.of_stream(stream_of_table(source))
-    rows = FileRows(file, target, sample_weight, tuple(ignore), unlabelled, progress)
+    rows = FileRows(file, target, sample_weight, tuple(ignore), unlabelled)
     rows.sampling = rows.narrow = rows.may_be_empty = True
     if file.is_empty and isinstance(schema, Schema):
         return Look(LookedRows.of_nothing(schema, target, sample_weight))
@@ -215,7 +216,8 @@ def look(
 
     rows.each_block = look_at
     file.keep_no_more()
-    rows.count(counter, allowed(n_jobs))
+    with progress_shown(progress, "looking") as rows.progress:
+        rows.count(counter, allowed(n_jobs))
     return Look(LookedRows.of(rows, types, counter, None if cells is None or cells.is_empty else cells, text_bytes))
 
 

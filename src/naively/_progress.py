@@ -1,16 +1,32 @@
-"""The progress bar of a long command: rows, bytes, rate and time left."""
+"""The progress bar of a long call or command: rows, bytes, rate and time left."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 # Seconds before the bar appears: shorter commands need none.
 PATIENCE = 1.0
+
+ReportProgress: TypeAlias = Callable[[int, int, int | None], object]  # rows and bytes so far, and all bytes
+
+
+@contextmanager
+def progress_shown(progress: ReportProgress | bool | None, title: str) -> Iterator[ReportProgress | None]:
+    """Return whom to tell the progress: who was given, a bar on stderr for True, or nobody."""
+    if not isinstance(progress, bool):
+        yield progress
+    elif not progress:
+        yield None
+    else:
+        with ProgressBar(title) as bar:
+            yield bar
 
 
 class ProgressBar:
