@@ -30,8 +30,9 @@ WHEELS = ROOT / ".venvs" / "wheels"
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 DEPENDENCIES = PROJECT["project"]["dependencies"]
 BUILD_REQUIRES = PROJECT["build-system"]["requires"]
-PARALLEL = ("-n", "auto", "--maxprocesses", "8", "--dist", "loadgroup")  # tests of Spark share one session
+PARALLEL = ("-n", "auto", "--maxprocesses", "8")
 SKLEARN_SUITE = ("python", "tests/sklearn_suite/run.py")
+SPARK = "tests/test_spark.py"
 LOWEST = ROOT / "tests" / "lowest.txt"
 STUB = "src/naively/_kernels.pyi"
 
@@ -72,7 +73,9 @@ def tests(session: nox.Session) -> None:
     if session.posargs:
         session.run("python", "-m", "pytest", *session.posargs)
     else:
-        run_all(session, ("python", "-m", "pytest", *PARALLEL), SKLEARN_SUITE)
+        pytest = ("python", "-m", "pytest")
+        # Spark uses all cores by itself, and its tests share one session.
+        run_all(session, (*pytest, *PARALLEL, f"--ignore={SPARK}"), (*pytest, SPARK), SKLEARN_SUITE)
 
 
 @nox.session(requires=["wheel"])

@@ -29,7 +29,6 @@ from naively import spark as nv_spark  # noqa: E402
 HAS_JAVA = shutil.which("java") is not None or Path(os.environ.get("JAVA_HOME", "/nowhere"), "bin/java").exists()
 pytestmark = [
     pytest.mark.alone,
-    pytest.mark.xdist_group("spark"),  # one session for all of them
     pytest.mark.skipif(not HAS_JAVA, reason="Java is not installed, which Spark needs"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),  # sockets of Py4J
