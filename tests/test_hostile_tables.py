@@ -53,7 +53,7 @@ NO_TABLES = {
     "a number": (3.0, "Expected a table: .*got float"),
     "a text": ("abcd", "The classes of rows in a file are a column of the file"),
     "a set": ({1, 2, 3, 4}, "Expected a table: .*got set"),
-    "a generator": ((row for row in range(4)), "Expected a table: .*got generator"),
+    "a generator": ((row for row in range(4)), "item 0 of the stream is a int, which cannot be read"),
     "numbers in a row": ([1, 2, 3, 4], "Expected 2D array, got 1D array instead"),
     "a vector": (np.arange(4), "Expected 2D array, got 1D array instead"),
     "a cube": (np.zeros((4, 2, 2)), "Expected 2D array, got 3D array instead"),

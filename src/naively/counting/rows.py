@@ -355,7 +355,7 @@ def count(
     Parameters
     ----------
     source : data frame, array, dict of columns, Arrow stream, path or File
-        The rows. There may be none, if these are some of many rows: the counts are then zero.
+        The rows. Under a `Schema` there may be none, as in a part of a table: the counts are then zero.
     y : array-like of shape (n_rows,), optional
         The class of each row. For files, and instead for tables, give `target`.
     target : str, optional
@@ -399,12 +399,12 @@ def count(
     file = file_of(source)
     if file is not None and (y is None or not file.is_stream):
         rows = rows_of_file(file, y, target, weights, unlabelled, None)
-        rows.ignore, rows.may_be_empty = tuple(ignore), True
+        rows.ignore, rows.may_be_empty = tuple(ignore), isinstance(schema, Schema)
         with progress_shown(progress, "counting") as rows.progress:
             return counted_file(rows, schema, classes, n_jobs)
     frame = without_ignored(frame_of(source if file is None else whole_stream(file)), ignore)
-    if not frame.rows:
-        return TableCounter(empty_schema(frame, target, weights, schema), tuple(classes)).value()
+    if not frame.rows and isinstance(schema, Schema):
+        return TableCounter(schema, tuple(classes)).value()
     found: Rows = labeled_rows(frame, y, target, weights, unlabelled)
     counter = TableCounter(found.schema(schema), tuple(classes))
     count_rows(counter, found, allowed(n_jobs))
@@ -432,14 +432,3 @@ def without_ignored(frame: Frame, ignore: Sequence[str]) -> Frame:
         if name not in frame.columns:
             raise InvalidInput(f"The table has no column {name!r}{likely(name, frame.names)}", column=name)
     return frame.only([name for name in frame.names if name not in set(ignore)]) if ignore else frame
-
-
-def empty_schema(
-    frame: Frame, target: str | None, weights: ColumnLike | str | None, families: FamilySettings | Schema | None
-) -> Schema:
-    """Return what the columns of a table without rows are."""
-    if isinstance(families, Schema):
-        return families
-    apart = {target, weights} if isinstance(weights, str) else {target}
-    rest = frame.only([name for name in frame.names if name not in apart])
-    return replace(rest.schema(families).with_families(families), target=target)

@@ -90,7 +90,18 @@ class Look:
         return self.schema_for(Parameters())
 
     def schema_for(self, parameters: Parameters) -> Schema:
-        """Return the columns, with the grid of pairs if a model of these settings has one."""
+        """Return the columns, with the grid of pairs if a model of these settings has one.
+
+        Parameters
+        ----------
+        parameters : Parameters
+            The settings of the model: ``nv.NaiveBayes(...).parameters``.
+
+        Returns
+        -------
+        Schema
+            The schema to count under.
+        """
         seen, schema = self.seen, self.seen.types.only(self.seen.counted_names(MOST_LABELS))
         if parameters.model != "textbook":
             schema = with_word_pairs(schema, lambda name: seen.text_bytes.get(name, 0.0))
@@ -116,7 +127,18 @@ class Look:
 
     @classmethod
     def sum_of(cls, parts: Sequence[Look]) -> Look:
-        """Return the look at the rows of all parts."""
+        """Return the look at the rows of all parts; `nv.add` calls it.
+
+        Parameters
+        ----------
+        parts : sequence of Look
+            The looks.
+
+        Returns
+        -------
+        Look
+            Their sum.
+        """
         return cls(joined_looks([part.seen for part in parts]))
 
     def to_bytes(self) -> bytes:
@@ -197,7 +219,8 @@ def look(
     """
     file = file_of(source) or File.of_stream(stream_of_table(source))
     rows = FileRows(file, target, sample_weight, tuple(ignore), unlabelled)
-    rows.sampling = rows.narrow = rows.may_be_empty = True
+    rows.sampling = rows.narrow = True
+    rows.may_be_empty = isinstance(schema, Schema)
     if file.is_empty and isinstance(schema, Schema):
         return Look(LookedRows.of_nothing(schema, target, sample_weight))
     types = rows.schema_by_types(schema)
