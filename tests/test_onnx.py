@@ -399,7 +399,7 @@ def test_what_cannot_be_exported_is_said_with_what_can():
     vectors = nv.NaiveBayes().fit(sparse.csr_array(np.eye(4)), ["a", "a", "b", "b"])
     with pytest.raises(InvalidInput, match="holds vectors"):
         nv.export.onnx(vectors)
-    with pytest.raises(InvalidInput, match="dict is no model that can be exported; give a fitted NaiveBayes"):
+    with pytest.raises(InvalidInput, match="Expected a fitted NaiveBayes or a FlatModel to export, and found dict"):
         nv.export.onnx({})
     flat = letters(2)[0].flat()
     with pytest.raises(InvalidInput, match="uses no column"):

@@ -78,7 +78,7 @@ NO_TEXTS = {
     "nothing": ([], "0 sample"),
     "no series": (pd.Series([], dtype=str), "0 sample|got 1D array"),
     "a set": ({"free"}, "Expected a table"),
-    "a generator": ((text for text in TEXTS), "Expected a table"),
+    "a generator": ((text for text in TEXTS), "item 0 of the stream is a str, .*Texts are given as a list"),
     "a number": (3, "Expected a table"),
 }
 

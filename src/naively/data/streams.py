@@ -273,9 +273,10 @@ def arrow_table(table: TableLike, at: int, shown: str) -> pa.Table | pa.RecordBa
 
         return nw.from_native(table, eager_only=True).to_arrow()
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+        texts = " Texts are given as a list." if isinstance(table, str) else ""
         raise InvalidInput(
             f"{shown}: item {at} of the stream is a {type(table).__name__}, which cannot be read as a table ({error}). "
-            "Yield tables of PyArrow, pandas or Polars, or dicts of columns."
+            f"Yield tables of PyArrow, pandas or Polars, or dicts of columns.{texts}"
         ) from None
 
 
