@@ -12,9 +12,8 @@ import os
 import shutil
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import workloads
+from process_tree import TreeClock, descendants, processes
 from pyspark.ml import Pipeline
 from pyspark.ml.classification import NaiveBayes as MLlibNaiveBayes
 from pyspark.ml.feature import Imputer, OneHotEncoder, StringIndexer, VectorAssembler
@@ -33,7 +33,6 @@ from naively import spark as nv_spark
 TEXTS, NUMBERS = [f"s{j}" for j in range(10)], [f"x{j}" for j in range(10)]
 FILES, GROUP = 8, 62_500
 PIECE = 500_000  # rows that are made at once
-TICKS = os.sysconf("SC_CLK_TCK")
 MOST_MEMORY = 2 << 20  # KiB of all Python workers together
 
 
@@ -42,14 +41,6 @@ class Cost(NamedTuple):
 
     wall: float
     cpu: float
-
-
-class Process(NamedTuple):
-    """A process: who started it, when, and its own CPU seconds."""
-
-    parent: int
-    began: int
-    seconds: float
 
 
 def main() -> int:
@@ -223,49 +214,6 @@ def timed(call: Callable[[], Any]) -> tuple[Cost, Any]:
     wall, cpu = time.perf_counter(), CLOCK.seconds()
     result = call()
     return Cost(time.perf_counter() - wall, CLOCK.seconds() - cpu), result
-
-
-class TreeClock(threading.Thread):
-    """Adds up the CPU seconds of this process and all it started; Spark ends workers that nobody waits for."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self._seen: dict[tuple[int, int], float] = {}
-        self.start()
-
-    def run(self) -> None:
-        """Look at all processes several times a second."""
-        while True:
-            self.seconds()
-            time.sleep(0.2)
-
-    def seconds(self) -> float:
-        """Return the CPU seconds so far, those of ended processes included."""
-        known = processes()
-        for pid in (os.getpid(), *descendants(known, os.getpid())):
-            self._seen[pid, known[pid].began] = known[pid].seconds
-        return sum(self._seen.copy().values())
-
-
-def processes() -> dict[int, Process]:
-    """Return what the system knows of each process."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        own = (int(fields[11]) + int(fields[12])) / TICKS
-        found[int(path.parent.name)] = Process(int(fields[1]), int(fields[19]), own)
-    return found
-
-
-def descendants(known: dict[int, Process], parent: int) -> Iterator[int]:
-    """Yield the processes that a process started, and those that they did."""
-    for pid, process in known.items():
-        if process.parent == parent:
-            yield pid
-            yield from descendants(known, pid)
 
 
 def print_line(name: str, cost: Cost, other: Cost) -> None:

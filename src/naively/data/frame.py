@@ -378,7 +378,7 @@ def series_values(name: str, series: ColumnLike) -> ColumnValues:
     if (known := known_series(series)) is not None:
         return ColumnValues(name, known.data, known.levels, ordered=known.ordered)
     if getattr(kind, "tz", None) is not None:  # Arrow would ask pandas for it in a way that warns
-        times = getattr(series, "dt", series)  # an index is its own
+        times: ColumnLike = getattr(series, "dt", series)  # an index is its own
         moments = times.tz_convert(None).to_numpy()
         return arrow_values(name, pa.array(moments, pa.timestamp(kind.unit, str(kind.tz)), from_pandas=True))
     return arrow_values(name, pa.array(series, from_pandas=True))
