@@ -33,7 +33,7 @@ from .file_part import FilePart, OpenPart
 from .file_paths import paths_of
 from .missing_values import with_usual
 from .schema import Schema, likely
-from .streams import DatasetPart, StreamPart, stream_of
+from .streams import DatasetPart, StreamPart, batch_bytes, stream_of
 from .typed_files import Database, JsonLines, Parquet
 from .unpacking import unpack
 
@@ -233,7 +233,7 @@ class File:
             return self.unpacked
         found = 0.0
         for batch in self._parts[0].batches({name: PROSE}, ROWS, None, None):
-            found += batch.nbytes
+            found += batch_bytes(batch)
             if found > most:
                 break
         return found

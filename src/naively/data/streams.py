@@ -222,9 +222,10 @@ class ReplayedBatches:
                 yield from pa.ipc.open_stream(file)
 
     def _keep(self, batch: pa.RecordBatch) -> None:
-        if self._file is None and self._bytes + batch.nbytes <= HELD:
+        size = batch_bytes(batch)
+        if self._file is None and self._bytes + size <= HELD:
             self._first.append(batch)
-            self._bytes += batch.nbytes
+            self._bytes += size
             return
         if self._writer is None:
             self._file = tempfile.NamedTemporaryFile(prefix="naively-", suffix=".arrows")  # noqa: SIM115  it goes with this object
@@ -240,6 +241,14 @@ def _with_known_types(known: pa.Schema, found: pa.Schema) -> pa.Schema:
         for field in known
     ]
     return pa.schema(fields)
+
+
+def batch_bytes(batch: pa.RecordBatch) -> int:
+    """Return how many bytes a batch takes; Arrow before version 18 cannot tell it of a part of views of texts."""
+    try:
+        return int(batch.nbytes)
+    except pa.ArrowException:
+        return int(batch.get_total_buffer_size())
 
 
 def record_batches(tables: Batches, shown: str) -> Iterator[pa.RecordBatch]:
