@@ -354,7 +354,7 @@ def test_the_code_of_the_page_runs(
     page = Path(__file__).parent.parent / "docs" / "scale" / "spark.md"
     text = page.read_text(encoding="utf-8").replace(
         '"pipeline"', repr(str(tmp_path / "pipeline"))
-    )  # the JVM stays here
+    )
     code = [block for block in text.split("```")[1::2] if "nv_spark." in block]
     assert len(code) == 2
     monkeypatch.chdir(tmp_path)
