@@ -352,9 +352,7 @@ def test_the_code_of_the_page_runs(
     session: Any, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = Path(__file__).parent.parent / "docs" / "scale" / "spark.md"
-    text = page.read_text(encoding="utf-8").replace(
-        '"pipeline"', repr(str(tmp_path / "pipeline"))
-    )
+    text = page.read_text(encoding="utf-8").replace('"pipeline"', repr(str(tmp_path / "pipeline")))
     code = [block for block in text.split("```")[1::2] if "nv_spark." in block]
     assert len(code) == 2
     monkeypatch.chdir(tmp_path)
