@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -268,6 +269,26 @@ def test_pairs_on_another_grid_are_refused():
     look = nv.look(MANY, target="label")
     with pytest.raises(DoesNotFit, match=r"nv\.count\(rows, target=…, schema=look\.schema\)"):
         nv.NaiveBayes.from_counts(nv.count(MANY, target="label"), look=look)
+
+
+@pytest.mark.parametrize(("by", "fits"), [(1e-14, True), (1e-3, False)])
+def test_bins_may_differ_by_rounding(by, fits):
+    """Another processor sums in another order: the scales of its bins are the same, but for the last bits."""
+    rows = long_table()
+    look = nv.look(rows, target="label")
+    grid = look.schema.grid
+    numbers = tuple(replace(bins, scale=bins.scale * (1 + by)) for bins in grid.numbers)
+    schema = replace(look.schema, grid=replace(grid, numbers=numbers))
+    counts = nv.count(rows, target="label", schema=schema)
+    if fits:
+        found = nv.NaiveBayes.from_counts(counts, look=look)
+        assert (
+            np.abs(found.predict_proba(rows) - nv.NaiveBayes().fit(rows, target="label").predict_proba(rows)).max()
+            < 1e-9
+        )
+    else:
+        with pytest.raises(DoesNotFit, match=r"not counted on the grid of this look"):
+            nv.NaiveBayes.from_counts(counts, look=look)
 
 
 # -- models in other places --------------------------------------------------------------------------------------------

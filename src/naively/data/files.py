@@ -219,8 +219,9 @@ class File:
 
     def keep_no_more(self) -> None:
         """Let the next reading be the last: rows of a stream are not kept any longer to be read again."""
-        for part in self._parts if self.is_stream else ():
-            part.keep_no_more()  # type: ignore[attr-defined]  # all of them are streams
+        for part in vars(self).get("_parts", ()):
+            if isinstance(part, StreamPart):
+                part.keep_no_more()
 
     def bytes(self, at: int) -> int:
         """Return the size of one of the files; 0 of a stream, whose size is not known."""

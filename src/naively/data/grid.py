@@ -53,6 +53,12 @@ class NumberBins:
         """How many coarse bins there are; a single one would tell nothing."""
         return self.coarse[-1] + 1 if self.coarse[-1:] > (0,) else 0
 
+    def is_close(self, other: NumberBins) -> bool:
+        """Tell whether these are the same bins, up to the rounding of sums: other processors round otherwise."""
+        laid, others = ((bins.name, bins.coarse, bins.wider, bins.rough) for bins in (self, other))
+        measured, measures = ((*bins.cuts, bins.low, bins.high, bins.scale) for bins in (self, other))
+        return laid == others and np.allclose(measured, measures, rtol=1e-9, atol=0.0)
+
 
 @dataclass(frozen=True)
 class LabelValues:
@@ -103,6 +109,11 @@ class Grid:
     def features(self) -> int:
         """How many features there are: 1, a flag for each code, the numbers."""
         return 1 + int(self.offsets[-1]) + len(self.numbers)
+
+    def is_close(self, other: Grid) -> bool:
+        """Tell whether these are the same columns in the same bins, up to the rounding of sums."""
+        same = self.names == other.names and self.labels == other.labels
+        return same and all(a.is_close(b) for a, b in zip(self.numbers, other.numbers, strict=True))
 
     def places_among(self, numbers: Sequence[str], labels: Sequence[str]) -> tuple[Places, Places] | None:
         """Return where the columns of the grid stand among all numbers and all labels; None if they are all of them."""

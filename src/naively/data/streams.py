@@ -161,9 +161,6 @@ class DatasetPart(Typed):
         except (pa.ArrowException, OSError) as error:
             raise UnreadableRows(self.shown, None, f"it cannot be read ({error}).") from None
 
-    def keep_no_more(self) -> None:
-        """Do nothing: no row is kept."""
-
 
 class ReplayedBatches:
     """Batches that can be read again, though they come only once: those that came are kept."""
@@ -209,6 +206,9 @@ class ReplayedBatches:
             self._lost = not keeping
             yield now
             number += 1
+        if self._lost:  # nobody can read what was kept any more
+            self._first.clear()
+            self._writer = self._file = None
 
     def _kept(self) -> Iterator[pa.RecordBatch]:
         """Yield what is kept, also what is put there while it is read by somebody else."""

@@ -99,6 +99,8 @@ def _fit_file(parameters: Parameters, rows: FileRows, to_come: Sequence[Label], 
     rows.passes = rows.passes[0], rows.passes[0] + 1 + MORE_PASSES[parameters.model]
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
     rows.passes = rows.passes[0], rows.passes[1] - spared_passes(parameters, counter)
+    if rows.passes[1] == rows.passes[0] + 1:
+        rows.source.keep_no_more()
     count_rows(counter, rows, parameters.threads)
     state = counted_state(parameters, counter, rows)
     rows.finish()

@@ -260,7 +260,7 @@ def state_of_look(parameters: Parameters, counts: Counts, look: Look) -> FittedS
     rows.by_class, rows.sampling = by_class, parameters.leaves_choices
 
     def joint_on(grid: Grid) -> JointCounts:
-        if joint is None or joint.grid != grid:
+        if joint is None or not joint.grid.is_close(grid):
             raise DoesNotFit(
                 "Pairs of columns were not counted on the grid of this look. Count the rows under its schema: "
                 "nv.count(rows, target=…, schema=look.schema), with the settings of the model."

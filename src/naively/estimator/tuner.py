@@ -252,6 +252,7 @@ class Tuner:
         return replace(tuning, loss_before=losses[0], loss_after=losses[-1])
 
 
+@one_blas_thread()
 def grid_of_rows(parameters: Parameters, counter: TableCounter, schema: Schema, rows: Rows) -> Grid | None:
     """Return the bins and labels by which pairs are counted, from a sample of rows; None if weights are not fitted."""
     rows, threads, recipe = rows_with_weight(rows), parameters.threads, parameters.recipe
