@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from sqlglot import exp
 
@@ -226,7 +226,9 @@ class Dialect:
     value: Callable[[Sql, Sequence[float]], Sql]
     scalar: Callable[[Sql], Sql] = lambda literal: literal  # a literal as a floating point number
     greatest: str = "GREATEST"
-    materialized: bool = False  # whether steps are computed once only if they are asked to be
+    # Which steps are to be computed by themselves. DuckDB puts all formulas into one where a query groups by the
+    # answer, unless the last step is; PostgreSQL and SQLite compute a step as often as it is used, unless each is.
+    materialized: Literal["none", "last", "all"] = "none"
     most_columns: int = 10_000
 
 
@@ -237,6 +239,7 @@ DIALECTS = {
         lambda cell: function_sql("EPOCH", cell),
         code_by_position("LIST_POSITION"),
         element_of_array,
+        materialized="last",
     ),
     "postgres": Dialect(
         "postgres",
@@ -245,7 +248,7 @@ DIALECTS = {
         postgres_code,
         element_of_array,
         scalar=lambda literal: cast_sql(literal, "double"),
-        materialized=True,
+        materialized="all",
         most_columns=1600,
     ),
     "sqlite": Dialect(
@@ -255,7 +258,7 @@ DIALECTS = {
         code_by_halves,
         value_by_halves,
         greatest="MAX",
-        materialized=True,
+        materialized="all",
         most_columns=2000,
     ),
     "bigquery": Dialect("bigquery", bigquery_double, bigquery_seconds, code_by_case, bigquery_element),

@@ -52,7 +52,7 @@ class QueryWriter:
         for at, passed in enumerate(self._passed(steps, used)):
             own = [self._aliased(self._formula(formula), self._full(name)) for name, formula in steps[at].items()]
             columns = [*self._kept(at), *map(self.column, passed), *own]
-            ctes.append(self._cte(at, _select(columns, self._source(at))))
+            ctes.append(self._cte(at, len(steps), _select(columns, self._source(at))))
         final = [*self._kept(len(steps)), *(self._aliased(value, name) for name, value in answers.items())]
         query = _select(final, self._source(len(steps)))
         *steps_sql, last = [str(part.sql(dialect=self.dialect.name, copy=False)) for part in [*ctes, query]]
@@ -88,9 +88,10 @@ class QueryWriter:
         parts = dict(zip(("this", "db", "catalog"), map(_identifier, reversed(self.table)), strict=False))
         return exp.Table(**parts, alias=exp.TableAlias(this=_identifier(self._full("rows"))))
 
-    def _cte(self, at: int, select: Sql) -> Sql:
-        name = exp.TableAlias(this=_identifier(self._full(f"step{at + 1}")))
-        return exp.CTE(this=select, alias=name, materialized=self.dialect.materialized or None)
+    def _cte(self, at: int, steps: int, select: Sql) -> Sql:
+        name, alone = exp.TableAlias(this=_identifier(self._full(f"step{at + 1}"))), self.dialect.materialized
+        materialized = alone == "all" or (alone == "last" and at == steps - 1)
+        return exp.CTE(this=select, alias=name, materialized=materialized or None)
 
     def _kept(self, at: int) -> list[Sql]:
         return [self._cell(name) if at == 0 else exp.Column(this=_identifier(name)) for name in self.keep]

@@ -90,6 +90,6 @@ def _tables_of(
 
 
 def as_answered(column: Column) -> Column:
-    """Return a column as an answer holds it: times that are told apart by their size come as numbers."""
+    """Return a column as an answer holds it: times that are compared by their size come as numbers."""
     by_size = isinstance(column.family, Bins | Bernoulli) and column.type == "time"
     return replace(column, type="number") if by_size else column
