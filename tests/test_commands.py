@@ -190,6 +190,7 @@ def about(line):
     return re.sub(r"\(\d+\.\d KB\)", "(… KB)", line)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs bash")
 @pytest.mark.parametrize("name", ["getting-started/five-minutes.md", "guide/adding.md", "reference/commands.md"])
 def test_the_commands_of_a_page_print_what_it_shows(name, inside):
@@ -472,6 +473,7 @@ def test_a_reader_that_has_enough_is_no_error(model):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_command_leaves_nothing_behind(model, number, inside):
@@ -771,7 +773,7 @@ def test_a_real_file_needs_nothing_but_the_target(name):
     """The answers are better than chance on every one, and the same file can be answered and scored."""
     facts = SETS[name]
     many = name != "kdd99-10pct" and list(facts["kinds"].values()).count("num") > 20  # of these fewer rows are enough
-    rows = 500 if many else 2_000
+    rows = 400 if many else 1_000
     path, limit = DATA / facts["file"], ("--limit", rows)
     told = json.loads(good("fit", path, "--target", facts["target"], "-o", "m.parquet", "--json", *limit))
     good("predict", "m.parquet", path, "-o", "a.parquet", *limit)

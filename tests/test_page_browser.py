@@ -344,8 +344,9 @@ def test_dark_colors_follow_the_reader(chromium, penguins):
     assert all(light != dark for light, dark in zip(colors["light"], colors["dark"], strict=True))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE])
+@pytest.mark.parametrize(
+    ("scheme", "viewport"), [("light", {"width": 1280, "height": 900}), ("dark", PHONE)], ids=["light", "dark, phone"]
+)
 def test_axe_finds_nothing(chromium, penguins, chinese, hostile, scheme, viewport):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
     for shown in (penguins, chinese, hostile):
@@ -544,17 +545,18 @@ def test_all_words_can_be_searched(chromium, messages):
         assert "0 words hold “no such word <b>”." in page.locator("#words").inner_text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_where_there_are_texts(chromium, messages, hotels, scheme):
+@pytest.mark.parametrize(
+    ("scheme", "viewport"), [("light", {"width": 1280, "height": 900}), ("dark", PHONE)], ids=["light", "dark, phone"]
+)
+def test_axe_finds_nothing_where_there_are_texts(chromium, messages, hotels, scheme, viewport):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
     for shown in (messages, hotels):
-        for viewport in ({"width": 1280, "height": 900}, PHONE):
-            with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
-                opened(page, shown.url)
-                found = axe.run(page, context="body")
-                assert not found.response["violations"], found.generate_report()
-                page.locator("#tab-words").click()
-                page.get_by_role("searchbox").fill("a" if shown is messages else "好")
-                found = axe.run(page, context="body")
-                assert not found.response["violations"], found.generate_report()
-                assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
+            opened(page, shown.url)
+            found = axe.run(page, context="body")
+            assert not found.response["violations"], found.generate_report()
+            page.locator("#tab-words").click()
+            page.get_by_role("searchbox").fill("a" if shown is messages else "好")
+            found = axe.run(page, context="body")
+            assert not found.response["violations"], found.generate_report()
+            assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]

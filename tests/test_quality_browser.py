@@ -314,8 +314,9 @@ def test_a_phone_shows_the_tabs_without_scrolling_sideways(chromium, penguins, h
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE])
+@pytest.mark.parametrize(
+    ("scheme", "viewport"), [("light", {"width": 1280, "height": 900}), ("dark", PHONE)], ids=["light", "dark, phone"]
+)
 def test_axe_finds_nothing_in_the_tabs(chromium, penguins, hostile, scheme, viewport):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
     for shown in (penguins, hostile):

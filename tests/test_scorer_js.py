@@ -30,8 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACES = [parent / "shared" / "data" for parent in ROOT.parents[:2]]
 DATA = next((place for place in PLACES if (place / "datasets.json").exists()), PLACES[0])
 SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datasets.json").exists() else {}
-MOST = 2_000  # rows of a set that a model is fitted with: what is compared does not get truer with more
-ASKED = 200
+MOST = 800  # rows of a set that a model is fitted with: what is compared does not get truer with more
+ASKED = 100
 each_model = pytest.mark.parametrize("model", MODELS)
 
 # What is asked of the scorer in the chromium, of each row of a model.

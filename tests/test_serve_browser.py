@@ -76,6 +76,7 @@ def test_a_long_file_shows_its_progress(page, server, tmp_path):
     path = tmp_path / "many.csv"
     path.write_text("\n".join([names, *lines * 1_000, ""]), encoding="utf-8")
     page.goto(address(server, "/#server"))
+    page.wait_for_selector("#upload-note", state="attached")
     page.evaluate(
         "() => { const seen = window.seen = []; new MutationObserver(() => "
         "seen.push(document.querySelector('#upload-note').textContent))"

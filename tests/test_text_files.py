@@ -78,6 +78,7 @@ def test_texts_that_are_labels_come_in_full_blocks(path, monkeypatch):
     assert [block.table.num_rows for block in source.blocks([0], schema, ["label"])] == [ROWS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{}, {"hash_width": 1 << 10}, {"ngram_range": (1, 2)}])
 @pytest.mark.parametrize("model", ["textbook", "auto"])
 def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch):
