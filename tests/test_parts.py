@@ -272,12 +272,13 @@ def test_pairs_on_another_grid_are_refused():
 
 
 @pytest.mark.parametrize(("by", "fits"), [(1e-14, True), (1e-3, False)])
-def test_bins_may_differ_by_rounding(by, fits):
-    """Another processor sums in another order: the scales of its bins are the same, but for the last bits."""
+@pytest.mark.parametrize("field", ["scale", "center"])
+def test_bins_may_differ_by_rounding(field, by, fits):
+    """Another processor sums in another order: centers and scales of bins are the same, but for the last bits."""
     rows = long_table()
     look = nv.look(rows, target="label")
     grid = look.schema.grid
-    numbers = tuple(replace(bins, scale=bins.scale * (1 + by)) for bins in grid.numbers)
+    numbers = tuple(replace(bins, **{field: getattr(bins, field) * (1 + by)}) for bins in grid.numbers)
     schema = replace(look.schema, grid=replace(grid, numbers=numbers))
     counts = nv.count(rows, target="label", schema=schema)
     if fits:
