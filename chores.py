@@ -28,13 +28,19 @@ def main(arguments: list[str]) -> int:
 
 
 def options(arguments: list[str]) -> list[str]:
-    """Return what Nox is to do: `test` alone is all that CI runs, and with arguments pytest alone with those."""
-    name, rest = (arguments[0], arguments[1:]) if arguments else ("--list", [])
-    if name.startswith("-"):
-        return ["--list"]
-    if name == "test":
-        return ["--session", "tests", "--", *rest] if rest else []
-    return ["--session", name, "--", *rest]
+    """Return what Nox is to do: `test` alone is all that CI runs, with other arguments pytest alone with those."""
+    match arguments:
+        case ["test"]:
+            return []
+        case ["test", "--quick"]:
+            return ["--session", "lint", "tests", "--", "--quick"]
+        case ["test", *rest]:
+            return ["--session", "tests", "--", *rest]
+        case ["nightly"]:
+            return ["--session", "nightly", "lowest"]
+        case [name, *rest] if not name.startswith("-"):
+            return ["--session", name, "--", *rest]
+    return ["--list"]
 
 
 def install_nox() -> int:

@@ -1,10 +1,11 @@
 """Chores as sessions of Nox: `nox -s NAME`, or `python3 chores.py NAME`, which installs Nox first.
 
-`python3 chores.py test` runs the sessions marked with *, as CI does. `python3 chores.py test ARGUMENTS` runs pytest
-with those arguments and nothing else.
+`python3 chores.py test` runs the sessions marked with *, as CI does; with `--quick` it runs `lint` and each test
+function once, for every commit; with other arguments, pytest alone with those. `python3 chores.py nightly` runs what
+takes longer: the sessions `nightly` and `lowest`.
 
-Environments are kept in .venvs and made anew only when what they require changes. The package is compiled once for each
-state of its sources, and every session that tests it installs that wheel.
+Environments are kept in .venvs and made anew only when what they require changes; style, docs and tests share one. The
+package is compiled once for each state of its sources, and every session that tests it installs that wheel.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import nox
 from nox.command import CommandFailed
 
 nox.needs_version = ">=2025.2.9"
-nox.options.sessions = ["lint", "docs", "tests", "lowest"]  # what CI runs
+nox.options.sessions = ["lint", "docs", "tests"]  # what CI runs
 nox.options.default_venv_backend = "venv"  # and pip: it needs nothing else and heeds the settings of the machine
 nox.options.envdir = ".venvs"
 nox.options.reuse_venv = "yes"
@@ -30,23 +31,26 @@ WHEELS = ROOT / ".venvs" / "wheels"
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 DEPENDENCIES = PROJECT["project"]["dependencies"]
 BUILD_REQUIRES = PROJECT["build-system"]["requires"]
-PARALLEL = ("-n", "auto", "--maxprocesses", "8", "--dist", "worksteal")
+SHARED = {"venv_backend": "none", "requires": ["development"]}  # of sessions that use the environment `development`
+PYTEST = ("python", "-m", "pytest")
+PARALLEL = (*PYTEST, "-n", "auto", "--maxprocesses", "8", "--dist", "worksteal")
 SKLEARN_SUITE = ("python", "tests/sklearn_suite/run.py")
-SPARK = "tests/test_spark.py"
+SPARK = "tests/test_spark.py"  # Spark uses all cores by itself, and its tests share one session
 LOWEST = ROOT / "tests" / "lowest.txt"
+BIN = "Scripts" if os.name == "nt" else "bin"
 STUB = "src/naively/_kernels.pyi"
 
 # Nothing but the environment decides which package is tested.
 for variable in ("PYTHONPATH", "PYTHONHOME"):
     os.environ.pop(variable, None)
+os.environ["PATH"] = f"{ROOT / '.venvs' / 'development' / BIN}{os.pathsep}{os.environ['PATH']}"  # for SHARED sessions
 # Python compiles a module when it is first imported; most modules of an environment never are.
 os.environ |= {"PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
 
 
-@nox.session
+@nox.session(**SHARED)
 def lint(session: nox.Session) -> None:
     """Check style, types, the direction of imports and the layout of Python and C++."""
-    install(session, *DEPENDENCIES, *group("lint"))
     run_all(
         session,
         ("ruff", "check", "."),
@@ -58,24 +62,29 @@ def lint(session: nox.Session) -> None:
     )
 
 
-@nox.session(requires=["wheel"])
+@nox.session(**SHARED)
 def docs(session: nox.Session) -> None:
     """Build the site into build/docs, a warning being an error; `tests` runs the examples in it."""
-    install_package(session, *group("docs"))
     # All pages anew, because Sphinx does not repeat the warnings of a page that it has read before.
     session.run("sphinx-build", "-W", "--keep-going", "--fresh-env", "-b", "html", "docs", "build/docs")
 
 
-@nox.session(requires=["wheel"])
+@nox.session(**SHARED)
 def tests(session: nox.Session) -> None:
     """Run pytest and scikit-learn's own tests; with arguments, pytest alone with those."""
-    install_package(session, *group("test"), *group("engines"))
-    if session.posargs:
-        session.run("python", "-m", "pytest", *session.posargs)
+    if session.posargs == ["--quick"]:
+        session.run(*PARALLEL, "--quick")
+    elif session.posargs:
+        session.run(*PYTEST, *session.posargs)
     else:
-        pytest = ("python", "-m", "pytest")
-        # Spark uses all cores by itself, and its tests share one session.
-        run_all(session, (*pytest, *PARALLEL, f"--ignore={SPARK}"), (*pytest, SPARK), SKLEARN_SUITE)
+        run_all(session, (*PARALLEL, f"--ignore={SPARK}"), (*PYTEST, SPARK), SKLEARN_SUITE)
+
+
+@nox.session(**SHARED)
+def nightly(session: nox.Session) -> None:
+    """Run the tests marked as slow, with all real tables, and all that scikit-learn tests."""
+    slow = ("-m", "slow")
+    run_all(session, (*PARALLEL, *slow, f"--ignore={SPARK}"), (*PYTEST, *slow, SPARK), (*SKLEARN_SUITE, "--all"))
 
 
 @nox.session(requires=["wheel"])
@@ -83,8 +92,7 @@ def lowest(session: nox.Session) -> None:
     """Run the tests with the oldest versions of other libraries that are supported."""
     pins = (line.partition("#")[0].strip() for line in LOWEST.read_text(encoding="utf-8").splitlines())
     install_package(session, *group("test"), *filter(None, pins))
-    pytest = ("python", "-m", "pytest", *PARALLEL, "-m", "not slow and not alone")
-    run_all(session, SKLEARN_SUITE, pytest)
+    run_all(session, SKLEARN_SUITE, (*PARALLEL, "-m", "not slow and not alone"))
 
 
 @nox.session(requires=["wheel"])
@@ -100,10 +108,9 @@ def demo(session: nox.Session) -> None:
     session.run("python", "examples/first_result.py")
 
 
-@nox.session(name="format")
+@nox.session(name="format", **SHARED)
 def format_(session: nox.Session) -> None:
     """Lay out Python and C++ and repair what can be repaired by itself."""
-    install(session, *DEPENDENCIES, *group("lint"))
     run_all(
         session,
         ("ruff", "check", "--fix", "."),
@@ -112,10 +119,9 @@ def format_(session: nox.Session) -> None:
     )
 
 
-@nox.session(requires=["wheel"])
+@nox.session(**SHARED)
 def stub(session: nox.Session) -> None:
     """Write the stub of the compiled module, src/naively/_kernels.pyi, anew."""
-    install_package(session, *BUILD_REQUIRES, *group("lint"))
     session.run("python", "-m", "nanobind.stubgen", "-m", "naively._kernels", "-o", STUB)
     session.run("ruff", "format", STUB)
 
@@ -168,7 +174,8 @@ def tidy(session: nox.Session) -> None:
     need(session, "headers", "compiler")
     install(session, *BUILD_REQUIRES, *group("native"))
     folder = Path("build", "tidy")
-    configure(session, folder, CMAKE_EXPORT_COMPILE_COMMANDS="ON")
+    # clang cannot read the headers that another compiler has prepared
+    configure(session, folder, CMAKE_EXPORT_COMPILE_COMMANDS="ON", CMAKE_DISABLE_PRECOMPILE_HEADERS="ON")
     session.run("run-clang-tidy.py", "-quiet", "-p", folder, *(session.posargs or ["/native/"]))
 
 
@@ -198,6 +205,12 @@ def wheel(session: nox.Session) -> None:
     if os.environ.get("NAIVELY_WERROR"):  # not always: a newer compiler may warn of what no version here knew
         options.append("--config-settings=cmake.define.NAIVELY_WERROR=ON")
     session.run("python", "-m", "pip", "wheel", *options, ".", silent=True)
+
+
+@nox.session(requires=["wheel"])
+def development(session: nox.Session) -> None:
+    """Make the environment that style, docs and tests share; those sessions run it by themselves."""
+    install_package(session, *group("lint"), *group("docs"), *group("test"), *group("engines"))
 
 
 @nox.session(venv_backend="none")

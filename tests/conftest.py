@@ -7,6 +7,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # each worker has a core: threads of BL
         os.environ.setdefault(name, "1")
 
 import pytest
+from hypothesis import settings
 
 import naively as nv
 from naively import _kernels as kernels
@@ -14,37 +15,24 @@ from naively import _kernels as kernels
 from .browser import launched
 from .tables import penguins
 
-# Files about our own arithmetic: what they say does not depend on the versions of other libraries, so that they run
-# with the newest ones only.
-ALONE = {
-    "test_adding_up.py", "test_bins.py", "test_class_weight.py", "test_combined_fit.py", "test_counts_of_tables.py",
-    "test_cross_validation.py", "test_decision.py", "test_defects.py", "test_doubtful_targets.py", "test_estimate.py",
-    "test_exact_sums.py", "test_explain.py", "test_explain_parts.py", "test_families.py", "test_flat.py",
-    "test_floor.py", "test_folds.py", "test_forgotten_rows.py", "test_hostile.py", "test_importance.py",
-    "test_interrupts.py", "test_interval.py", "test_joint_model.py", "test_joint_model_extremes.py",
-    "test_joint_model_proofs.py", "test_joint_model_reports.py", "test_keep_counts.py", "test_keep_rows_by_file.py",
-    "test_kept_rows.py", "test_kernel_arguments.py", "test_kernel_paths.py", "test_kernels.py", "test_leave_one_out.py",
-    "test_leave_one_out_default.py", "test_leave_one_out_kernels.py", "test_markup.py", "test_merging.py",
-    "test_model_states.py", "test_moments.py", "test_moved_counts.py", "test_notebook_views.py", "test_notes.py",
-    "test_offsets.py", "test_onnx.py", "test_ordinal.py", "test_page.py", "test_page_browser.py",
-    "test_page_quality.py", "test_pair_tables.py", "test_parts.py", "test_posteriors.py", "test_quadratic.py",
-    "test_quality_browser.py", "test_rare_classes.py", "test_real_tables.py", "test_recorded_answers.py",
-    "test_refined.py", "test_report.py", "test_row_weights.py", "test_rows_in_files.py", "test_same_bits.py",
-    "test_sample.py", "test_scorer_js.py", "test_scores.py", "test_scores_decisions.py", "test_scores_labels.py",
-    "test_scores_spread.py", "test_seeds.py", "test_serve_browser.py", "test_serve_learning.py",
-    "test_serve_security.py", "test_shared_threads.py", "test_small_tables.py", "test_soft_labels.py",
-    "test_statistics.py", "test_text_codes.py", "test_texts_accuracy.py", "test_texts_evidence.py",
-    "test_texts_hostile.py", "test_texts_models.py", "test_threads.py", "test_tokens.py", "test_tokens_unicode.py",
-    "test_tuning.py", "test_uncertainty.py", "test_units.py", "test_unlabelled.py", "test_unlabelled_default.py",
-    "test_wide_tables.py", "test_word_offsets.py", "test_worked_table.py",
-}  # fmt: skip
+# Fixtures that start a browser, a server, Spark, a database or Java.
+PROGRAMS = {"chromium", "server", "session", "db", "engine", "jpmml"}
+settings.register_profile("naively", deadline=None)  # a busy machine is no defect
+settings.load_profile("naively")
 
 
-def pytest_collection_modifyitems(items):
-    """Mark the tests of these files."""
-    for item in items:
-        if item.path.name in ALONE:
-            item.add_marker(pytest.mark.alone)
+def pytest_addoption(parser):
+    """Add --quick."""
+    parser.addoption("--quick", action="store_true", help="each test function once, without other programs")
+
+
+def pytest_collection_modifyitems(config, items):
+    """With --quick, keep the first item of each function that needs no other program."""
+    if config.getoption("quick"):
+        first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        kept = {id(item) for item in first.values() if not PROGRAMS & set(item.fixturenames)}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+        items[:] = [item for item in items if id(item) in kept]
 
 
 @pytest.fixture(scope="module", params=kernels.levels())
