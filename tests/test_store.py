@@ -10,7 +10,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -359,29 +358,30 @@ def test_a_save_that_fails_leaves_the_old_file_and_no_litter(tmp_path, monkeypat
 
 
 KILLED = """
-import sys
+import os, signal, sys
+from pathlib import Path
 from naively.data import model_file as store
+def dies(*_):
+    if sys.argv[2] == "after":
+        replace(*_)
+    os.kill(os.getpid(), signal.SIGKILL)
+replace, Path.replace = Path.replace, dies
+if sys.argv[2] == "written":
+    os.fsync = dies
 counts, _ = store.read_counts(sys.argv[1])
-print("ready", flush=True)
-while True:
-    for turn in range(2):
-        store.write_model(sys.argv[1], counts, {"turn": turn})
+store.write_model(sys.argv[1], counts, {"turn": 1})
 """
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal that cannot be caught")
-def test_a_killed_save_leaves_a_whole_file(tmp_path):
+@pytest.mark.parametrize(("moment", "turn"), [("written", 0), ("before", 0), ("after", 1)])
+def test_a_killed_save_leaves_a_whole_file(tmp_path, moment, turn):
+    """Killed while the new file is written, before it takes the place of the old one, and after."""
     path = tmp_path / "m.parquet"
     store.write_model(path, model(), {"turn": 0})
-    for wait in (0.0, 0.011, 0.023, 0.037):
-        with subprocess.Popen([sys.executable, "-c", KILLED, path], stdout=subprocess.PIPE) as process:
-            assert process.stdout
-            assert process.stdout.readline() == b"ready\n"
-            time.sleep(wait)
-            process.send_signal(signal.SIGKILL)
-        counts, about = store.read_counts(path)
-        assert counts == model()
-        assert about["turn"] in (0, 1)
+    done = subprocess.run([sys.executable, "-c", KILLED, path, moment])
+    assert done.returncode == -signal.SIGKILL
+    assert store.read_counts(path) == (model(), {"turn": turn})
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
@@ -604,27 +604,37 @@ def mutated(data: bytes, rng: np.random.Generator) -> bytes:
     return bytes(damaged)
 
 
-@pytest.mark.slow
-def test_damaged_files_are_refused(tmp_path, record_property):
-    """Of 10,000 damaged files each is refused, or holds the same model: no crash, no other error, no other model."""
-    path, rng = tmp_path / "m.parquet", np.random.default_rng(0)
+def test_damaged_files_are_refused(tmp_path):
+    """Each damaged file is refused, or holds the same model: no crash, no other error, no other model."""
+    path, rng, refusals = tmp_path / "m.parquet", np.random.default_rng(0), 0
     store.write_model(path, model(), ABOUT)
     data, whole = path.read_bytes(), exactly(model())
-    tally = {"refused": 0, "the same": 0}
-    for _ in range(10_000):
+    for _ in range(500):
         path.write_bytes(mutated(data, rng))
         try:
             counts, about = store.read_counts(path)
         except UnreadableFile:
-            tally["refused"] += 1
+            refusals += 1
         else:
             assert exactly(counts) == whole
             assert about == ABOUT
-            tally["the same"] += 1
+    assert refusals > 480
 
-    record_property("tally", tally)
-    print(tally)
-    assert tally["refused"] > 9_900
+
+def test_damage_that_was_sealed_again_is_refused_or_read(tmp_path):
+    """Where the seal fits, what is read may be another model, of finite counts; there is no other error."""
+    path, rng, refusals = tmp_path / "m.parquet", np.random.default_rng(1), 0
+    store.write_model(path, model(), ABOUT)
+    data = path.read_bytes()
+    for _ in range(500):
+        path.write_bytes(store_file.sealed(mutated(data, rng)))
+        try:
+            counts, _ = store.read_counts(path)
+        except UnreadableFile:
+            refusals += 1
+        else:
+            assert all(np.isfinite(part).all() for part in (counts.rows, *(c.n for c in counts.columns.values())))
+    assert 400 < refusals < 500
 
 
 def test_a_file_of_the_first_version_is_read_for_ever():
