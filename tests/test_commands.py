@@ -187,7 +187,9 @@ def printed_by(command, folder):
     if command.startswith("naively ") and not re.search("[|;<>&$(]", command):
         return run(*shlex.split(command)[1:]).output
     line = f'naively() {{ "{sys.executable}" -m naively "$@"; }}\n{command}'
-    return subprocess.run(["bash", "-c", line], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode()
+    return subprocess.run(
+        ["bash", "-c", line], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ).stdout.decode()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs bash")
@@ -548,10 +550,8 @@ def test_evaluate_shows_scores_confusion_reliability_and_cost(model):
 def test_evaluate_gives_the_scores_of_the_library(model):
     told = json.loads(good("evaluate", model, PENGUINS, "--json"))
     labels, chances = expected(model)
-    truth = [row["species"] for row in penguins()]
-    scores = nv.Scores(
-        chances, [list(nv.load(model).classes_).index(t) for t in truth], nv.load(model).classes_.tolist()
-    )
+    truth, classes = [row["species"] for row in penguins()], nv.load(model).classes_.tolist()
+    scores = nv.Scores(chances, [classes.index(label) for label in truth], classes)
 
     assert told["accuracy"] == pytest.approx(np.mean(labels == np.array(truth)))
     assert told["log_loss"] == pytest.approx(scores.log_loss)
