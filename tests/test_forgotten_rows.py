@@ -22,6 +22,12 @@ MODELS = {
     "textbook, tuned": {"model": "textbook", "smoothing": "auto", "temperature": "auto"},
     "textbook": {"model": "textbook"},
 }
+FORGOTTEN = {"first": (0, LOW, None), "last": (SIZE - 1, HIGH, "secretly"), "any": (70, MIDDLE, None)}
+KEEPING = ("all rows", "a sample", "no row")
+# Each model with each way to keep rows, and each row with each of both.
+PAIRWISE = [
+    (model, kept, list(FORGOTTEN)[(i + j) % 3]) for i, model in enumerate(MODELS) for j, kept in enumerate(KEEPING)
+]
 FAMILIES = {"text": "words", "few": "poisson", "grade": nv.Ordinal(["low", "middle", "high"])}
 
 
@@ -78,11 +84,10 @@ def check_nothing_stays(nb, cells, tmp_path, rows):
 
 
 @pytest.mark.filterwarnings("ignore::naively.StaleWarning")
-@pytest.mark.parametrize("kept", ["all rows", "a sample", "no row"])
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(("at", "number", "label"), [(0, LOW, None), (SIZE - 1, HIGH, "secretly"), (70, MIDDLE, None)])
-def test_nothing_of_a_forgotten_row_stays(kept, model, at, number, label, monkeypatch, tmp_path):
+@pytest.mark.parametrize(("model", "kept", "row"), PAIRWISE)
+def test_nothing_of_a_forgotten_row_stays(model, kept, row, monkeypatch, tmp_path):
     """The first row of all with the lowest number, the last one with the highest and a class of its own, any other."""
+    at, number, label = FORGOTTEN[row]
     if kept == "a sample":
         monkeypatch.setattr(sample, "KEPT", 60)
     X, y, cells = with_secrets(at, number, label)
@@ -98,7 +103,7 @@ def test_nothing_of_a_forgotten_row_stays(kept, model, at, number, label, monkey
 
 
 @pytest.mark.filterwarnings("ignore::naively.StaleWarning")
-@pytest.mark.parametrize("kept", ["all rows", "a sample", "no row"])
+@pytest.mark.parametrize("kept", KEEPING)
 @pytest.mark.parametrize("kind", ["numbers without names", "sparse vectors", "dense vectors", "narrow numbers"])
 def test_nothing_of_a_forgotten_vector_stays(kept, kind, monkeypatch, tmp_path):
     if kept == "a sample":

@@ -115,10 +115,8 @@ def test_a_model_is_an_estimator_once_scikit_learn_is_imported(files):
 @pytest.mark.parametrize(
     "call",
     [
-        "nb.get_params()['model'] == 'textbook'",
-        "nb.set_params(model='auto') is nb and nb.model == 'auto'",
-        "repr(nb) == \"NaiveBayes(model='textbook')\"",
-        "nb.__sklearn_tags__().input_tags.allow_nan",
+        "nb.set_params(model='auto') is nb and nb.model == nb.get_params()['model'] == 'auto'",
+        "repr(nb) == \"NaiveBayes(model='textbook')\" and nb.__sklearn_tags__().input_tags.allow_nan",
         "callable(nb.set_fit_request) and 'NaiveBayes' in nb._repr_html_()",
     ],
 )

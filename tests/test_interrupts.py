@@ -28,7 +28,7 @@ MORE = TABLE.assign(colour="new")[:20]
 TEXTS = TABLE.assign(
     text=[f"word{k} and {c}" for k, c in zip(RNG.integers(20, size=SIZE), TABLE["colour"], strict=True)]
 )
-MOMENTS = 15  # of each call, evenly spread over it
+MOMENTS = 5  # of each call, evenly spread over it
 
 
 class Interrupter:

@@ -171,7 +171,7 @@ def test_it_may_be_calibrated(method):
     assert calibrated.score(FRAME, Y) > 0.7
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_it_may_be_cross_validated(jobs):
     """Folds of a frame, in this process or in others."""
     scores = cross_val_score(NaiveBayes(families=FAMILIES), FRAME, Y, cv=4, n_jobs=jobs)

@@ -15,7 +15,7 @@ from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB
 from .strategies import laid_out
 from .textbook import book
 
-SIZES = range(1, 71)
+SIZES = (*range(1, 10), 15, 16, 17, 31, 32, 33, 63, 64, 65, 70)  # around those of vectors and blocks
 ROWS = 140
 RNG = np.random.default_rng(18)
 MANY = RNG.integers(0, ROWS, 20_011)  # places of rows
@@ -59,7 +59,7 @@ def labels_of(classes: int) -> np.ndarray:
 
 
 @each_case
-@pytest.mark.parametrize("classes", [2, 3, 4, 5, 10, 17, 26])
+@pytest.mark.parametrize("classes", [2, 3, 5, 17])
 def test_a_row_gets_the_same_bits_alone_and_among_others(level, case, classes):
     make, X = CASES[case]
     model = make().fit(X, labels_of(classes))
