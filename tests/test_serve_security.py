@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 
 import pytest
 
@@ -408,9 +409,11 @@ UNFINISHED = (
 @pytest.mark.parametrize("plain", [False, True])
 def test_slow_clients_are_cut_off(penguin_model, plain):  # noqa: F811
     with Server(penguin_model, "--timeout", 0.5, plain=plain) as server:
-        for begin in UNFINISHED:
-            with server.connect() as connection:
+        with ExitStack() as stack:  # all wait at once
+            connections = [stack.enter_context(server.connect()) for _ in UNFINISHED]
+            for connection, begin in zip(connections, UNFINISHED, strict=True):
                 connection.sendall(begin)
+            for connection in connections:
                 read_all(connection)  # ends, because the server ends it
         assert server.get("/healthz").status == 200
 
