@@ -137,7 +137,9 @@ def test_no_example_escapes_the_test(page):
 def has_examples(name: str) -> bool:
     """Return whether the source of a module has a prompt, without importing it."""
     found = importlib.util.find_spec(name)
-    return bool(found and found.origin and found.origin.endswith(".py") and ">>> " in Path(found.origin).read_text("utf-8"))
+    return bool(
+        found and found.origin and found.origin.endswith(".py") and ">>> " in Path(found.origin).read_text("utf-8")
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if has_examples(name)])

@@ -325,9 +325,7 @@ def test_the_page_says_which_rows_were_measured_and_how(language):
     told = set()
     for kind in ("folds", "leave_one_out", "given", "fitted"):
         quality = quality_of(p, truth, ("a", "b", "c"), source=QualitySource(kind, 5, 1_000))
-        html = quality_section(
-            page_data(nb, quality=quality), strings
-        )
+        html = quality_section(page_data(nb, quality=quality), strings)
         assert "200" in html
         assert "1,000" in html
         told.add(html.split("</p>")[0])
