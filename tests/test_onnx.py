@@ -48,6 +48,8 @@ from .tables import penguins
 LIST = None if SHARED is None else SHARED / "datasets.json"
 SETS = json.loads(LIST.read_text("utf-8")) if LIST is not None and LIST.exists() else {}
 TABLES = [name for name, about in SETS.items() if about["task"] == "tabular"]
+# Tables that have each kind of column, many classes and missing values; the others are for the night.
+BY_DAY = {"votes", "glass", "hepatitis", "zoo", "dermatology"}
 each_model = pytest.mark.parametrize("model", MODELS)
 
 
@@ -66,7 +68,9 @@ def test_penguins_get_the_probabilities_and_the_answers_of_the_model(model, miss
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("name", TABLES or ["mushroom"])
+@pytest.mark.parametrize(
+    "name", [name if name in BY_DAY else pytest.param(name, marks=pytest.mark.slow) for name in TABLES] or ["votes"]
+)
 def test_every_shared_table_gets_the_same_answers_from_every_model(name):
     if not TABLES:
         pytest.skip("needs the data sets of ../shared/data beside the repository")
