@@ -74,7 +74,9 @@ def alone(table: pa.Table) -> dict[str, nv.NaiveBayes]:
 # -- equality ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("partitions", [1, 3, 17])
+@pytest.mark.parametrize(
+    "partitions", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(17, marks=pytest.mark.slow)]
+)
 def test_any_partitions_give_the_model_of_one_process(
     partitions: int, session: Any, path: Path, table: pa.Table, alone: dict[str, nv.NaiveBayes]
 ) -> None:
