@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from naively.data.model_file import file as store_file
 from naively.errors import CombinedWeightsWarning, InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
 from naively.estimator import incremental, remains
 from naively.model.joint.model import JointModel
+from naively.model.recipe import RECIPE
 
 from .tables import penguins
 
@@ -525,3 +527,21 @@ def test_the_picture_shows_the_strongest_pairs_and_sums_up_the_others(fitted):
     rest = sum(lead for name, lead in evidence.bars() if name in pairs[5:])
     assert lines[-1].startswith(f"({len(pairs) - 5} other pairs)")
     assert f"{rest:+.3f}".replace("-", "\N{MINUS SIGN}") in lines[-1]
+
+
+def test_without_ridges_for_single_terms_all_of_a_block_share_a_weight(tmp_path):
+    """The ablation of weights of their own; such models can be kept in files without rows, and merged."""
+    shared = type("Shared", (nv.NaiveBayes,), {"_recipe": replace(RECIPE, own_ridges=(), own_pairs=0)})
+    X, y = penguins()
+    nb = shared().fit(X, y)
+    weights = {}
+    for term, weight in nb.fitted_.weights.weights.items():
+        weights.setdefault(term.block, set()).add(weight)
+    assert len(nb.fitted_.weights.weights) > len(weights)
+    assert all(len(found) == 1 for found in weights.values())
+    paths = [tmp_path / f"{part}.parquet" for part in range(2)]
+    for part, path in enumerate(paths):
+        shared().fit(X[part::2], y[part::2]).save(path)
+    with pytest.warns(CombinedWeightsWarning):
+        merged = nv.merge(*map(nv.load, paths))
+    assert (merged.predict(X) == y).mean() > 0.95

@@ -61,7 +61,7 @@ def fit_weights(counts: TermCounts, sample: JointSample) -> tuple[JointFit, Floa
     influence = WeightInfluence.of(list(fitted), sizes, free, best.curve, share)
     weights = {term: float(by) / sizes.get(term, 1.0) for term, by in zip(terms, best.weights, strict=True)}
     out, accuracy = weights_of_terms(counts, singles, weights), problem.accuracy(best)
-    near = loss_near(problem, nearest, list(terms), sizes, min(share, 1.0))
+    near = None if nearest is None else loss_near(problem, nearest, list(terms), sizes, min(share, 1.0))
     fit = JointFit(out, held.ridges, best.bias, loss, len(y), accuracy, influence, sample.copies, near)
     return fit, problem.scores(np.concatenate([best.weights, best.bias]))
 
@@ -156,12 +156,12 @@ def gains_beside(problem: WeightProblem, start: Floats) -> TermGains:
     return TermGains(p.astype(np.float32), problem.truth, problem.rows)
 
 
-def own_weights(problem: WeightProblem, tied: WeightFit) -> tuple[WeightFit, WeightFit]:
+def own_weights(problem: WeightProblem, tied: WeightFit) -> tuple[WeightFit, WeightFit | None]:
     """Return weights of single terms, as far from those of their blocks as they are expected to gain.
 
     Where no single term gains by a weight of its own, those of the blocks stay; the second fit is the nearest that had
-    weights of single terms. Where weights near those of the blocks do not gain, those far from them may: so the
-    weakest ridge is tried in any case.
+    weights of single terms, None if the recipe has no ridge for them. Where weights near those of the blocks do not
+    gain, those far from them may: so the weakest ridge is tried in any case.
     """
     best, towards, recipe, nearest, ridges = tied, tied.weights, problem.recipe, None, list(problem.recipe.own_ridges)
     while ridges:
@@ -171,7 +171,7 @@ def own_weights(problem: WeightProblem, tied: WeightFit) -> tuple[WeightFit, Wei
             best = found
         else:
             ridges = ridges[-1:] if best is tied else []
-    return best, best if nearest is None else nearest
+    return best, nearest
 
 
 def weights_of_terms(counts: TermCounts, singles: Iterable[Term], weights: Mapping[Term, float]) -> dict[Term, float]:
