@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -19,6 +20,10 @@ SOURCE = ROOT / "src" / "naively"
 HEAVY = ("sklearn", "pandas", "duckdb", "pyarrow", "scipy.stats")
 
 MOST_LINES = 400
+AT_THE_ROOT = {
+    ".clang-format", ".clang-tidy", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CMakeLists.txt",
+    "CONTRIBUTING.md", "LICENSE", "README.md", "README.zh-CN.md", "chores.py", "noxfile.py", "pyproject.toml",
+}  # fmt: skip
 LONGEST_BODY = 40
 
 
@@ -93,6 +98,15 @@ def declared(stub: Path) -> str:
 def test_the_version_is_written_once():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == naively.__version__
+
+
+def test_the_root_holds_no_strays():
+    """What a program leaves where it runs, such as the profile of onnxruntime, is not committed along."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("needs git and a clone, to list what is committed")
+    command = ["git", "-c", "safe.directory=*", "ls-files"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {name for name in listed if "/" not in name} <= AT_THE_ROOT
 
 
 def test_files_are_short():

@@ -23,7 +23,6 @@ ROW = "row&cells=" + quote(json.dumps(CELLS | {"body_mass_g": None, "year": 2009
 # Of each picture: the tab with its state, and the width and height of the window.
 PICTURES = {
     "report-row": (ROW, 1100, 940),
-    "report-model": ("model", 1100, 640),
     "report-quality": ("quality", 1100, 900),
 }
 
