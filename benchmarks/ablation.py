@@ -1,4 +1,4 @@
-"""What each kind of term is worth: ``nox -s bench -- ablation``, the means with one of them left out.
+"""What each kind of term is worth: ``python3 chores.py bench ablation``, the means with one of them left out.
 
 The tables and the folds are those of `accuracy.py`. Every variant is another recipe of the same method.
 """
@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from accuracy import answering, asked, protocol, sets
+from accuracy import answering, asked
+from protocol import folds, load, run_one, sets
 
 from naively import NaiveBayes
 from naively.model.recipe import RECIPE, Recipe
@@ -46,15 +47,15 @@ def main() -> int:
     options = asked(__doc__)
     if options is None:
         return 0
-    bench, wanted = protocol(options.shared), sets(options.shared, options.only, "tabular")
+    wanted = sets(options.shared, options.only, "tabular")
     found: dict[str, list[dict[str, float]]] = {name: [] for name in VARIANTS}
     for table, spec in wanted.items():
         print(f"{table} ...", file=sys.stderr, flush=True)
-        X, y, part, info = bench.load(str(options.shared / "data"), table, spec)
-        folds, _ = bench.folds(y, part, "tabular", options.repeats)
+        X, y, part, info = load(options.shared / "data", spec)
+        dealt = folds(y, part, "tabular", options.repeats)
         for name, (settings, recipe) in VARIANTS.items():
             model = answering({"model": "auto"} | settings, by_recipe(recipe))
-            found[name].append(bench.run_one(model, name, X, y, folds, info))
+            found[name].append(run_one(model, X, y, dealt, info))
     print("| terms | accuracy | log loss | Brier | calibration error |\n|---|---|---|---|---|")
     for name, lines in found.items():
         means = (form.format(np.mean([line[figure] for line in lines])) for figure, form in FIGURES.items())

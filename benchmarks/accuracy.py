@@ -1,21 +1,20 @@
 """How right and how honest the answers of NaiveBayes are on real tables: ``python3 chores.py bench accuracy``.
 
-The tables, the folds and the peer are those of ../shared, beside the repository: `bench/accuracy.py` there says how
-rows are dealt out. No setting is chosen for a table by hand. Without ../shared there is nothing to measure.
+The tables and the peer are those of ../shared, next to the repository; `protocol.py` says how rows are dealt out. No
+setting is chosen for a table by hand. Without ../shared there is nothing to measure.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
+import smoke
+from protocol import folds, load, run_one, sets, shared_models
 
 from naively import NaiveBayes
 
@@ -30,7 +29,6 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 PEER = "sk-gauss+cat"
 FIGURES = {"accuracy": "{:.1%}", "logloss": "{:.3f}", "ece": "{:.3f}"}
-LARGE = "kdd99-10pct"  # of another size than the rest, and not in the mean
 TARGET = 0.47  # the mean log-loss of both, at most
 
 
@@ -39,15 +37,16 @@ def main() -> int:
     options = asked(__doc__)
     if options is None:
         return 0
-    bench = protocol(options.shared)
-    models = {PEER: bench.MODELS["tabular"][PEER]} | {name: answering(MODELS[name]) for name in MODELS}
+    others = shared_models(options.shared)
+    models = {} if others is None else {PEER: others.MODELS["tabular"][PEER]}
+    models |= {name: answering(MODELS[name]) for name in MODELS}
     print(f"{'log-loss':<16}" + "".join(f"{name:>14}" for name in models))
     found: dict[str, list[dict[str, float]]] = {name: [] for name in models}
     for table, spec in sets(options.shared, options.only, "tabular").items():
-        X, y, part, info = bench.load(str(options.shared / "data"), table, spec)
-        folds, _ = bench.folds(y, part, "tabular", options.repeats)
+        X, y, part, info = load(options.shared / "data", spec)
+        dealt = folds(y, part, "tabular", options.repeats)
         for name, model in models.items():
-            found[name].append(bench.run_one(model, name, X, y, folds, info))
+            found[name].append(run_one(model, X, y, dealt, info))
         print(f"{table:<16}" + "".join(f"{found[name][-1]['logloss']:>14.3f}" for name in models), flush=True)
     means = {name: {f: float(np.mean([line[f] for line in lines])) for f in FIGURES} for name, lines in found.items()}
     for figure, form in FIGURES.items():
@@ -55,37 +54,19 @@ def main() -> int:
     return 0 if options.only or means["both"]["logloss"] <= TARGET else 1
 
 
-def asked(about: str, **flags: str) -> argparse.Namespace | None:
+def asked(about: str, tiny: str = smoke.TABLE, **flags: str) -> argparse.Namespace | None:
     """Return what was asked for on the command line, with some flags; None, with a word, if the sets are not there."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--only", help="these tables alone, by name, with commas")
     parser.add_argument("--repeats", type=int, default=1, help="how often the rows are dealt out anew, at most")
-    parser.add_argument("--shared", type=Path, default=SHARED, help="the folder with the tables and the protocol")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="the folder of the sets")
     for name, words in flags.items():
         parser.add_argument(f"--{name}", action="store_true", help=words)
-    options = parser.parse_args()
-    if (options.shared / "bench" / "accuracy.py").exists():
+    options = smoke.parsed(parser, shared=smoke.shared, only=tiny)
+    if (options.shared / "data" / "datasets.json").exists():
         return options
     print(f"skipped: {options.shared} does not hold the tables; give their folder with --shared")
     return None
-
-
-def protocol(shared: Path) -> ModuleType:
-    """Return the module that reads the tables, deals out the rows and scores the answers."""
-    spec = importlib.util.spec_from_file_location("shared_accuracy", shared / "bench" / "accuracy.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def sets(shared: Path, only: str | None, task: str) -> dict[str, Any]:
-    """Return the sets to measure: tables, or texts."""
-    listed: dict[str, Any] = json.loads((shared / "data" / "datasets.json").read_text(encoding="utf-8"))
-    known = {name: spec for name, spec in listed.items() if spec["task"] == task and name != LARGE}
-    return known if only is None else {name: known[name] for name in only.split(",")}
 
 
 def answering(

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import smoke
 
 import naively as nv
 
@@ -114,7 +115,7 @@ def main() -> int:
             found = [shown(one) for one in pool.map(measured, jobs)]
     else:
         found = [shown(measured(job)) for job in jobs]
-    lines = [*table(found)]
+    lines = [*table(found, options.smoke)]
     print("\n".join(["", *lines]))
     if options.markdown:
         options.markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -133,7 +134,7 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="sets measured at the same time; times need 1")
     parser.add_argument("--json", type=Path, help="write all figures there")
     parser.add_argument("--markdown", type=Path, help="write the table there")
-    options = parser.parse_args()
+    options = smoke.parsed(parser, data=smoke.data, only=smoke.TABLE, quick=True)
     if not (options.data / "datasets.json").exists():
         print(f"skipped: {options.data} does not hold the sets; give their folder with --data")
         raise SystemExit(0)
@@ -291,8 +292,9 @@ class Measures:
 
     def stream(self) -> float:
         """Learn rows one by one and ask after each; note the time of both, amortised over all."""
-        model, size = fitted(self.train.take(np.arange(STREAM_FROM))), STREAMED // (3 if self.quick else 1)
-        some = self.train.take(np.arange(STREAM_FROM, STREAM_FROM + size))
+        begin = min(STREAM_FROM, len(self.train) // 2)
+        size = min(STREAMED // (3 if self.quick else 1), (len(self.train) - begin) // 10)
+        model, some = fitted(self.train.take(np.arange(begin))), self.train.take(np.arange(begin, begin + size))
         rows, adding, asking = [*as_dicts(some.X)], 0.0, 0.0
         for row, label in zip(rows, some.y.tolist(), strict=True):
             started = time.process_time()
@@ -305,7 +307,7 @@ class Measures:
 
     def kept_rows(self) -> float:
         """Return how many times their size in Arrow the rows take that a model of as many keeps."""
-        most = self.train.take(np.arange(KEPT))
+        most = self.train.take(np.arange(min(KEPT, len(self.train))))
         table = pa.Table.from_pandas(most.X.assign(target=most.y), preserve_index=False)
         return float(fitted(most).kept_rows_.nbytes) / table.nbytes
 
@@ -349,15 +351,16 @@ def shown(found: Found) -> Found:
     return found
 
 
-def table(found: Sequence[Found]) -> Iterator[str]:
-    """Give the lines of a Markdown table: mean and worst of each figure, and its bounds."""
+def table(found: Sequence[Found], tiny: bool) -> Iterator[str]:
+    """Give the lines of a Markdown table: mean and worst of each figure, and its bounds, on tiny data of equalities."""
     yield "| | mean | worst | bounds | |"
     yield "|---|---:|---|---|---|"
     for measures, form in ((RATIOS, "{:.3f}"), (DIFFERENCES, "{:.1e}"), (COSTS, "{:.2f}")):
         for name, (title, bound) in measures.items():
             figures = {one.name: one.figures[name] for one in found if name in one.figures}
             if figures:
-                yield line(title, bound, figures, form)
+                bounded = measures is DIFFERENCES or not tiny
+                yield line(title, bound if bounded else Bound(None, None), figures, form)
 
 
 def line(title: str, bound: Bound, figures: dict[str, float], form: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import smoke
 
 from naively import NaiveBayes
 
@@ -31,11 +31,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="where waveform.csv.gz is")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=5_000)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    os.sched_setaffinity(0, CORES)
+    options = smoke.parsed(parser, data=Path("nowhere"), rows=300, repeats=1)
     if options.worker:
         return work(options)
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, CORES)  # the processes inherit it: libraries look how many CPUs there are when they load
+    try:
+        return report(measured(options), options.smoke)
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def measured(options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
+    """Return the times and answers of fits alone and beside others."""
+    if options.smoke:
+        two = side_by_side(2, options)
+        return {"alone": two[:1], "four side by side": two}
     found = {"alone": side_by_side(1, options)}
     busy = subprocess.Popen([sys.executable, "-c", BUSY])
     try:
@@ -44,12 +57,13 @@ def main() -> int:
         busy.kill()
         busy.wait()
     found["four side by side"] = side_by_side(4, options)
-    return report(found)
+    return found
 
 
 def side_by_side(number: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Return what so many processes measured that fit at the same time."""
-    command = [sys.executable, __file__, "--worker", "--data", str(options.data), "--repeats", str(options.repeats)]
+    command = [sys.executable, __file__, "--worker", "--data", options.data, "--repeats", options.repeats]
+    command = [str(part) for part in (*command, "--rows", options.rows)]
     set_by_hand = ("NAIVELY_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     surroundings = {name: value for name, value in os.environ.items() if name not in set_by_hand}
     workers = [
@@ -68,7 +82,7 @@ def side_by_side(number: int, options: argparse.Namespace) -> list[dict[str, Any
 
 def work(options: argparse.Namespace) -> int:
     """Fit several times, once told to, and print the times and a digest of the answers."""
-    X, y = waveform(options.data)
+    X, y = (part[: options.rows] for part in waveform(options.data))
     NaiveBayes().fit(X[:500], y[:500]).predict_proba(X[:10])  # so that nothing is imported while the clock runs
     print("ready", flush=True)
     sys.stdin.readline()
@@ -86,6 +100,8 @@ def waveform(folder: Path) -> tuple[Any, Any]:
     """Return the waveform table; where the file is not there, one that is made up the same way."""
     path = folder / "waveform.csv.gz"
     if path.exists():
+        import pandas as pd
+
         table = pd.read_csv(path)
         return table.iloc[:, :-1], table.iloc[:, -1].to_numpy()
     rng, steps = np.random.default_rng(1), np.arange(21)
@@ -95,18 +111,18 @@ def waveform(folder: Path) -> tuple[Any, Any]:
     return np.hstack([X, rng.normal(size=(5000, 19))]), y
 
 
-def report(found: dict[str, list[dict[str, Any]]]) -> int:
-    """Print the table, and return whether answers are the same and targets met: 0 if so."""
+def report(found: dict[str, list[dict[str, Any]]], tiny: bool) -> int:
+    """Print the table, and return whether answers are the same and, unless the table is tiny, targets met: 0 if so."""
     answers = {answer for parts in found.values() for part in parts for answer in part["answers"]}
     quiet = np.median([wall for wall, _ in found["alone"][0]["times"]])
     print("| default fit, 5,000 × 40, on two cores | seconds | CPU seconds | of quiet time | target |")
     print("|---|---:|---:|---:|---:|")
     ok = len(answers) == 1
-    for name, target in TARGETS.items():
+    for name, target in ((name, TARGETS[name]) for name in found):
         times = [time_of for part in found[name] for time_of in part["times"]]
         wall, cpu = (float(np.median([one[at] for one in times])) for at in range(2))
         missed = target is not None and wall > target * float(quiet)
-        ok &= not missed
+        ok &= tiny or not missed
         mark, bound = " ✗" * missed, "–" if target is None else f"≤ {target:g}×"
         print(f"| {name} | {wall:.2f} | {cpu:.2f} | {wall / quiet:.1f}×{mark} | {bound} |")
     if len(answers) > 1:

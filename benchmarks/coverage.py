@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from accuracy import SHARED, protocol, sets
+import smoke
+from accuracy import SHARED
+from protocol import load, sets
 from scipy.special import softmax
 
 import naively as nv
@@ -36,12 +38,12 @@ def main() -> int:
     parser.add_argument("--only", help="these tables alone, by name, with commas")
     parser.add_argument("--seeds", type=int, default=5, help="how often each table is split, or drawn")
     parser.add_argument("--shared", type=Path, default=SHARED, help="the folder with the tables")
-    options = parser.parse_args()
+    options = smoke.parsed(parser, shared=smoke.shared, only=f"{smoke.TABLE},{smoke.TEXTS}", seeds=1)
     warnings.simplefilter("ignore", nv.TextbookFallbackWarning)
-    met = measure_tables(options) if (options.shared / "bench" / "accuracy.py").exists() else skipped(options.shared)
-    if options.only is None:
-        measure_simulated(options.seeds)
-    return 0 if met else 1
+    met = measure_tables(options) if (options.shared / "data" / "datasets.json").exists() else skipped(options.shared)
+    if options.only is None or options.smoke:
+        measure_simulated(options.seeds, ROWS[: 1 if options.smoke else None])
+    return 0 if met or options.smoke else 1
 
 
 def skipped(shared: Path) -> bool:
@@ -67,12 +69,11 @@ class Found(NamedTuple):
 
 def measure_tables(options: argparse.Namespace) -> bool:
     """Print coverage and size of sets, and how intervals agree with frequencies, for each table."""
-    bench = protocol(options.shared)
     print("| table | rows | accuracy | " + " | ".join(f"set {level:g}" for level in LEVELS), end="")
     print(" | by class 0.9: worst class | frequency within interval 0.9 | … Venn–Abers | error of P | … Venn–Abers |")
     print("|---|" + "---:|" * (len(LEVELS) + 7))
     every: list[Found] = []
-    for name, X, y in tables(bench, options):
+    for name, X, y in tables(options):
         every.append(mean_of([measured(X, y, seed) for seed in range(options.seeds)]))
         print(line(name, f"{len(y):,}", every[-1]), flush=True)
     mean = mean_of(every)
@@ -87,13 +88,13 @@ def measure_tables(options: argparse.Namespace) -> bool:
     )
 
 
-def tables(bench: Any, options: argparse.Namespace) -> Iterator[tuple[str, pd.DataFrame, Any]]:
+def tables(options: argparse.Namespace) -> Iterator[tuple[str, pd.DataFrame, Any]]:
     """Give the name, the rows and the classes of each table that is large enough, and of some sets of texts."""
     every = {task: sets(options.shared, None, task) for task in ("tabular", "text")}
     chosen = options.only.split(",") if options.only else [*every["tabular"], *TEXTS]
     for name in chosen:
         spec = every["text" if name in TEXTS else "tabular"][name]
-        X, y, _, _ = bench.load(str(options.shared / "data"), name, spec)
+        X, y, _, _ = load(options.shared / "data", spec)
         if len(y) >= FEWEST:
             yield name, X if name not in TEXTS else pd.DataFrame({"text": np.ravel(X).astype(str)}), np.asarray(y)
 
@@ -166,11 +167,11 @@ Drawn = tuple[pd.DataFrame, Any, Any]  # rows, classes, P(class | row)
 Draw = Callable[[int], Drawn]
 
 
-def measure_simulated(seeds: int) -> None:
+def measure_simulated(seeds: int, sizes: tuple[int, ...]) -> None:
     """Print how often intervals contain P(class | row), and how wide they are."""
     print("\n| simulated | rows | error of P | interval 0.9 | width | Venn–Abers | width | set 0.9 |")
     print("|---|" + "---:|" * 7)
-    for rows in ROWS:
+    for rows in sizes:
         lines: dict[str, list[list[float]]] = {}
         for seed in range(seeds):
             for name, draw in cases(np.random.default_rng([seed, rows])):

@@ -23,6 +23,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+import smoke
 import workloads
 from sklearn.impute import SimpleImputer
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
@@ -36,15 +37,15 @@ PIECE = 500_000  # rows that are made at once
 AGAINST = {"csv": (1.25, 8), "parquet": (2.0, 20)}  # at most so many times DuckDB's time; at least so much faster
 PEAK = 1 << 20  # KiB that counting may take, whatever the size of the file
 
+# The peak is that of the program itself: what getrusage returns includes the process that started it.
 MEMORY = """
-import resource, sys
+import sys
 import naively as nv
 counts = nv.count(sys.argv[1], target="label")
-print(counts.rows.sum(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(counts.rows.sum(), next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 FIT_PEAK = 512  # MiB that a fit with cross-validation may take, whatever the size of the file
-# The peak is that of the program itself: what getrusage returns includes the process that started it.
 FIT_MEMORY = """
 import json, sys
 import naively as nv
@@ -62,25 +63,26 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="multiply the number of rows, 10 million")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="where to make the files; they are removed afterwards")
-    options = parser.parse_args()
+    options = smoke.parsed(parser, scale=2e-4, repeats=1)
     folder = Path(tempfile.mkdtemp(prefix="naively-bench-", dir=options.folder))
     try:
-        return 0 if run(folder, int(10_000_000 * options.scale), options.repeats) else 1
+        return 0 if run(folder, int(10_000_000 * options.scale), options) or options.smoke else 1
     finally:
         shutil.rmtree(folder)
 
 
-def run(folder: Path, rows: int, repeats: int) -> bool:
+def run(folder: Path, rows: int, options: argparse.Namespace) -> bool:
     """Make the files, and print a line for each comparison."""
+    sizes, models = ([rows], ["auto"]) if options.smoke else ([rows // 2, 2 * rows], ["auto", "textbook"])
     large, small = (made(folder, n) for n in (rows, rows // 10))
     print("| file | peer | peer s | naively s | naively / peer | target |")
     print("|---|---|---:|---:|---:|---:|")
     met = [peak(large["csv"], rows)]
-    met += [fit_peak(folder, size, model) for size in (rows // 2, 2 * rows) for model in ("auto", "textbook")]
+    met += [fit_peak(folder, size, model) for size in sizes for model in models]
     for kind in FORMATS:
         most, least = AGAINST[kind]
         check(large[kind], rows)
-        slow, fast = in_turn(lambda k=kind: aggregated(large[k]), lambda k=kind: fitted(large[k]), repeats)
+        slow, fast = in_turn(lambda k=kind: aggregated(large[k]), lambda k=kind: fitted(large[k]), options.repeats)
         met.append(line(f"{kind}, {rows:,}×20", "DuckDB aggregates", slow, fast, f"≤ {most}", fast <= most * slow))
         slow, fast = in_turn(lambda k=kind: peer(small[k]), lambda k=kind: fitted(small[k]), 2)
         good = slow >= least * fast
@@ -177,8 +179,8 @@ def fit_peak(folder: Path, rows: int, model: str) -> bool:
     path, cities, best = labelled(folder, rows)
     command = [sys.executable, "-c", FIT_MEMORY, str(path), model]
     done, accuracy, found, kib = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert (done, found) == (rows, cities)
-    assert abs(accuracy - best) < 0.01, (accuracy, best)
+    assert (done, found) == (rows, [count for count in cities if count])
+    assert abs(accuracy - best) < 0.01 + 1 / rows**0.5, (accuracy, best)  # and what chance adds on few rows
     mib = kib / 1024
     print(f"| csv, {rows:,}×4, {model} | peak of fit | – | {mib:,.0f} MiB | – | ≤ {FIT_PEAK} MiB |", flush=True)
     return bool(mib <= FIT_PEAK)

@@ -7,6 +7,7 @@ machine does. Prints the level.
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from naively import _kernels as kernels
 
@@ -92,8 +93,10 @@ def leave_one_out(y, numbers, codes, offsets, words) -> None:
     texts = np.zeros((1_000, CLASSES))
     np.add.at(texts, (words[1], y.repeat(40)), 1.0)
     group, mass = np.zeros(1_000, np.uint8), texts.sum(axis=0, keepdims=True)
-    of_words = padded(texts), texts.sum(axis=1), group, mass
-    kernels.word_weights(*of_words, np.ones((1, 2)), 0.5, np.zeros((1_000, CLASSES)))
+    cells = sparse.csr_array(texts)
+    counted = cells.indptr.astype(np.int64), cells.indices.astype(np.int32), cells.data
+    of_words = *counted, texts.sum(axis=1), group, mass
+    kernels.word_weights(*of_words, np.ones((1, 2)), 0.5, np.zeros((1_000, CLASSES), np.float32))
     pieces = np.zeros((2, CLASSES, ROWS), np.float32)
     kernels.leave_one_out_words(words[0].astype(np.int64), words[1], y, None, *of_words, 0.5, pieces)
 

@@ -1,6 +1,6 @@
 """What an order of levels is worth: simulated tables, log loss on rows that were not learned from.
 
-    python3 chores.py bench levels [seeds]
+    python3 chores.py bench levels [--seeds 20]
 
 Three columns of levels. Their effect on two classes is monotone, a step, or different for each level (no order); levels
 are alike in frequency or not. Beside `ordinal` stand `categorical` and the places of the levels as numbers.
@@ -8,12 +8,14 @@ are alike in frequency or not. Beside `ordinal` stand `categorical` and the plac
 
 from __future__ import annotations
 
+import argparse
 import sys
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import smoke
 
 import naively as nv
 
@@ -48,20 +50,24 @@ def frames(x: Any, levels: int) -> dict[str, Any]:
     return {kind: plain.astype(dtype) for kind, dtype in ordered.items()} | {"numbers": numbers}
 
 
-def main(seeds: int = 20) -> None:
+def main() -> int:
     """Print the mean log loss of every family and model."""
-    for levels, rows, frequent, effect in product(
-        (5, 10), (100, 300, 1000), ("alike", "uneven"), ("monotone", "step", "no order")
-    ):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=20)
+    options = smoke.parsed(parser, seeds=1)
+    every = product((5, 10), (100, 300, 1000), ("alike", "uneven"), ("monotone", "step", "no order"))
+    for levels, rows, frequent, effect in [*every][: 3 if options.smoke else None]:
         losses: dict[Any, list[float]] = {}
-        for seed in range(seeds):
+        for seed in range(options.seeds):
             x, y = table(np.random.default_rng(seed), levels, rows + ASKED, frequent, effect)
             for (family, frame), model in product(frames(x, levels).items(), ("textbook", "auto")):
                 p = nv.NaiveBayes(model=model).fit(frame[:rows], y[:rows]).predict_proba(frame[rows:])  # type: ignore[arg-type]
+                assert np.allclose(p.sum(axis=1), 1)
                 losses.setdefault((model, family), []).append(float(-np.log(p[np.arange(ASKED), y[rows:]]).mean()))
         said = ", ".join(f"{model} {family} {np.mean(of):.4f}" for (model, family), of in losses.items())
         print(f"{levels} levels {frequent}, {rows} rows, {effect}: {said}", flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """Classes of few rows: balanced accuracy and log loss of the default model beside the textbook model's.
 
-    python3 chores.py bench rare [seeds]
+    python3 chores.py bench rare [--seeds 20]
 
 Tables of normal numbers and labels in which some classes have 2 to 16 rows. As many new rows of every class are asked
 about; the figures of all rows weigh the classes as frequent as they were learned.
@@ -8,12 +8,14 @@ about; the figures of all rows weigh the classes as frequent as they were learne
 
 from __future__ import annotations
 
+import argparse
 import sys
 import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import smoke
 
 import naively as nv
 
@@ -73,15 +75,20 @@ def scored(model: str, case: Case, seed: int) -> list[float]:
     return [accuracy.mean(), often @ accuracy, often @ loss, loss.mean()]
 
 
-def main(seeds: int) -> None:
+def main() -> int:
     """Print the means over all cases and seeds."""
-    print(f"{len(CASES)} tables, {seeds} draws each")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=20)
+    options = smoke.parsed(parser, seeds=1)
+    cases, seeds = CASES[: 3 if options.smoke else None], options.seeds
+    print(f"{len(cases)} tables, {seeds} draws each")
     print(f"{'model':10}{'balanced accuracy':>20}{'accuracy':>12}{'log loss':>12}{'log loss per class':>22}")
     for model in ("textbook", "auto"):
-        found = [scored(model, case, 1000 * at + seed) for at, case in enumerate(CASES) for seed in range(seeds)]
+        found = [scored(model, case, 1000 * at + seed) for at, case in enumerate(cases) for seed in range(seeds)]
         balanced, accuracy, loss, by_class = np.mean(found, axis=0)
         print(f"{model:10}{balanced:20.1%}{accuracy:12.1%}{loss:12.4f}{by_class:22.3f}")
+    return 0
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    sys.exit(main())

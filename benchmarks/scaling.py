@@ -21,6 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import smoke
 import workloads
 
 from naively import NaiveBayes
@@ -43,7 +44,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="where to make the files; they are removed afterwards")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = smoke.parsed(parser, rows=500, file_rows=500, cores="1,2", repeats=1)
     if options.worker:
         return work(options)
     folder = Path(tempfile.mkdtemp(prefix="naively-scaling-", dir=options.folder))
@@ -189,7 +190,7 @@ def report(found: dict[int, dict[str, Any]], options: argparse.Namespace) -> int
         target = dict(zip((2, 16), TARGETS.get(job, ()), strict=False)).get(last)
         gain = times[first] / times[last]
         missed = target is not None and gain < target
-        ok &= not missed
+        ok &= options.smoke or not missed
         rows = options.file_rows if "file" in job else options.rows
         shown = " | ".join(f"{seconds:.3g} s" for seconds in times.values())
         name = f"{job}, {rows:,} × 20"

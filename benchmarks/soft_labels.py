@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from accuracy import asked, protocol, sets
+from accuracy import asked
+from protocol import load, sets
 
 import naively as nv
 
@@ -31,10 +32,10 @@ def main() -> int:
     if options is None:
         return 0
     warnings.simplefilter("ignore")
-    bench, found = protocol(options.shared), dict[str, list[Any]]()
+    found = dict[str, list[Any]]()
     print(f"{'log loss / accuracy / cross-entropy':<36}" + "".join(f"{name:>26}" for name in MODELS))
     for table, spec in sets(options.shared, options.only, "tabular").items():
-        X, y, _, info = bench.load(str(options.shared / "data"), table, spec)
+        X, y, _, info = load(options.shared / "data", spec)
         if len(y) < FEWEST:
             continue
         for way in WAYS:
@@ -96,7 +97,9 @@ def measured(X: Any, y: Any, classes: int, way: str, seed: int) -> Any:
     out = []
     for model, labels in (("auto", soft), ("textbook", soft), ("auto", hard)):
         nb = nv.NaiveBayes(model=model, classes=names).fit(known, labels)
-        p = np.clip(nb.predict_proba(asked_about), 1e-15, 1.0)
+        p = nb.predict_proba(asked_about)
+        assert np.allclose(p.sum(axis=1), 1)
+        p = np.clip(p, 1e-15, 1.0)
         own = p[np.arange(len(test)), y[test]]
         accuracy = (p.argmax(axis=1) == y[test]).mean()
         out.append((-np.log(own).mean(), accuracy, -(fresh * np.log(p)).sum(axis=1).mean()))

@@ -10,7 +10,9 @@ import sys
 from typing import Any
 
 import numpy as np
-from accuracy import answering, asked, protocol, sets
+import smoke
+from accuracy import answering, asked
+from protocol import folds, load, run_one, sets, shared_models
 
 OURS: dict[str, dict[str, Any]] = {"textbook": {}, "auto": {"model": "auto"}, "refined": {"model": "refined"}}
 PEERS = ("mnb", "mnb-2gram*", "cnb-tfidf*", "tfidf-logistic", "tfidf-svc")
@@ -22,19 +24,20 @@ LEAST, MOST = 0.8983, 0.329
 
 def main() -> int:
     """Print a line for each set and the means; the exit code says whether the targets were met."""
-    options = asked(__doc__, peers="measure scikit-learn's pipelines, too")
+    options = asked(__doc__, smoke.TEXTS, peers="measure scikit-learn's pipelines, too")
     if options is None:
         return 0
-    bench = protocol(options.shared)
     models = {name: answering(settings) for name, settings in OURS.items()}
-    models |= {name: bench.MODELS["text"][name] for name in PEERS if options.peers}
+    others = shared_models(options.shared) if options.peers else None
+    models |= {} if others is None else {name: others.MODELS["text"][name] for name in PEERS}
+    hard = set() if others is None else others.HARD
     print(f"{'accuracy / log-loss':<24}" + "".join(f"{name:>18}" for name in models))
     found: dict[str, list[dict[str, float]]] = {name: [] for name in models}
     for name, spec in sets(options.shared, options.only, "text").items():
-        X, y, part, info = bench.load(str(options.shared / "data"), name, spec)
-        folds, _ = bench.folds(y, part, "text", options.repeats)
+        X, y, part, info = load(options.shared / "data", spec)
+        dealt = folds(y, part, "text", options.repeats)
         for model, answer in models.items():
-            found[model].append(bench.run_one(answer, model, X, y, folds, info))
+            found[model].append(run_one(answer, X, y, dealt, info, model in hard))
         print(f"{name:<24}" + "".join(f"{told(found[model][-1]):>18}" for model in models), flush=True)
     means = {model: mean(lines) for model, lines in found.items()}
     print(f"{'mean':<24}" + "".join(f"{told(means[model]):>18}" for model in models))

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from accuracy import asked, protocol, sets
+from accuracy import asked
+from protocol import load, sets
 
 import naively as nv
 
@@ -34,15 +35,15 @@ def main() -> int:
     if options is None:
         return 0
     warnings.simplefilter("ignore")
-    bench, found = protocol(options.shared), []
+    found, fewest, numbers = [], *((500, LABELED[:1]) if options.smoke else (FEWEST, LABELED))
     print(f"{'log loss / accuracy':<28}" + "".join(f"{name:>22}" for name in MODELS) + "   used")
     texts = {name: spec for name, spec in sets(options.shared, None, "text").items() if name in TEXTS}
     every = sets(options.shared, None, "tabular") | texts
     for name in every if options.only is None else options.only.split(","):
-        X, y, _, info = bench.load(str(options.shared / "data"), name, every[name])
-        if len(y) < FEWEST:
+        X, y, _, info = load(options.shared / "data", every[name])
+        if len(y) < fewest:
             continue
-        for labels in LABELED:
+        for labels in numbers:
             runs = [measured(X, y, info.n_classes, labels, seed) for seed in range(options.repeats)]
             found += [figures for figures, _ in runs]
             line = np.mean([figures for figures, _ in runs], axis=0)
@@ -76,6 +77,7 @@ def measured(X: Any, y: Any, classes: int, labels: int, seed: int) -> tuple[Any,
         nb = nv.NaiveBayes(families=families, **settings).fit(X.iloc[rest], known)
         p = np.zeros((len(held), classes))
         p[:, nb.classes_.astype(int)] = nb.predict_proba(X.iloc[held])
+        assert np.allclose(p.sum(axis=1), 1)
         own = np.clip(p[np.arange(len(held)), y[held]], 1e-15, 1.0)
         out.append((-np.log(own).mean(), (p.argmax(axis=1) == y[held]).mean()))
         used = nb.expected_ is not None if name == "default" else used

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import smoke
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -38,7 +39,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", default="", help="shapes whose name holds this")
-    options = parser.parse_args()
+    options = smoke.parsed(parser, seeds=1, only="five of 500")
     warnings.filterwarnings("ignore", message=".*penalty.*")
     print("accuracy, log loss and seconds: default; L1 logistic; 20 columns of the highest F, logistic")
     met = [measured(name, options.seeds) for name in SHAPES if options.only in name]
