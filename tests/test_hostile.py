@@ -42,6 +42,14 @@ def with_cell(value, dtype=float):
 
 # -- rows that are refused ---------------------------------------------------------------------------------------------
 
+
+def old_matrix():
+    """Return rows in NumPy's class of old, which warns of itself, and would so end the collection of this file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        return np.matrix(ROWS)
+
+
 REFUSED_ROWS = {
     "one dimension": (ROWS[:, 0], "Expected 2D array, got 1D array instead"),
     "three dimensions": (ROWS[None], "Found array with dim 3"),
@@ -61,7 +69,7 @@ REFUSED_ROWS = {
     "objects": (with_cell({}, object), "argument must be a string.* or a real number, not 'dict'"),
     "complex numbers": (ROWS + 1j, "Complex data not supported"),
     "hidden cells": (np.ma.masked_array(ROWS, ROWS == 1), "X is a masked array with hidden cells"),
-    "a matrix of old": (np.matrix(ROWS), "np.matrix is not supported"),
+    "a matrix of old": (old_matrix(), "np.matrix is not supported"),
     "dates": (np.full((12, 1), "2026-11-01", "M8[D]"), r"X holds dates or times \(datetime64\[D\]\)"),
     "dates in a frame": (pd.DataFrame({"a": pd.date_range("2026", periods=12), "b": 1}), "X holds dates or times"),
     "times between": (np.full((12, 1), 5, "m8[s]"), r"X holds dates or times \(timedelta64\[s\]\)"),

@@ -20,7 +20,8 @@ from sklearn.pipeline import make_pipeline
 from naively.errors import InvalidInput, InvalidSetting
 from naively.sklearn import MultinomialNB, TextCounter
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT.parent / "shared" / "data"
 SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datasets.json").exists() else {}
 SETS = {name: facts for name, facts in SETS.items() if facts["task"] == "text"}
 needs_sets = pytest.mark.skipif(not SETS, reason="needs the data sets of ../shared/data beside the repository")
@@ -92,6 +93,15 @@ def test_counts_are_those_of_count_vectorizer(options):
     assert_same(*pair(**options), TEXTS, NEW)
 
 
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "CHANGELOG.md"])
+def test_lines_of_a_page_are_counted_alike(page):
+    """English and Chinese as people write them, with code, links and tables among it."""
+    lines = (ROOT / page).read_text("utf-8").splitlines()
+    for options in ({}, {"ngram_range": (1, 2)}, {"analyzer": "char", "ngram_range": (1, 2)}):
+        assert_same(*pair(**options), lines, lines[:50])
+
+
+@pytest.mark.slow
 @needs_sets
 @pytest.mark.parametrize("name", SETS)
 def test_real_texts_are_counted_alike(name):

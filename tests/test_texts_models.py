@@ -269,7 +269,10 @@ def test_the_order_of_rows_and_threads_does_not_matter(model, sampled, monkeypat
     assert_allclose(other.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-5)
     assert_allclose(other.predict_proba(NEW[1:2]), nb.predict_proba(NEW)[1:2], atol=1e-5)
     assert other.summary() == nb.summary()
-    assert other.words("spam").equals(nb.words("spam")) or model != "textbook"
+    if model == "textbook":  # those of other models are weighted by sums whose last digits depend on the order
+        assert other.words("spam").equals(nb.words("spam"))
+    else:
+        assert set(other.words("spam").iloc[:, 0][:3]) == set(nb.words("spam").iloc[:, 0][:3])
 
 
 @every_model

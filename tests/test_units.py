@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris, load_wine
 
 import naively as nv
 from naively.families.bins import Bins
@@ -19,7 +20,7 @@ from .strategies import checked
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datasets.json").exists() else {}
-REAL = [name for name in ("waveform", "segment", "vehicle", "pima", "wine", "glass") if name in SETS]
+REAL = [name for name in ("waveform", "segment", "vehicle", "pima", "glass") if name in SETS]
 # A factor, and what is added: a number that is added must not take digits from numbers that lie close together.
 UNITS = [(2.54, 0.0), (1 / 3, 0.0), (1000.0, 0.0), (-1.0, 0.0), (0.4536, 0.5)]
 SAME = 1e-9
@@ -71,6 +72,12 @@ def test_units_change_no_answer(kind):
     check_units(*simulated(kind))
 
 
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_units_change_no_prediction_of_a_shipped_table(load):
+    check_units(*load(return_X_y=True, as_frame=True))
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL, reason="needs the data sets of ../shared/data beside the repository")
 @pytest.mark.parametrize("name", REAL)
 def test_units_change_no_answer_of_a_real_table(name):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
@@ -236,18 +236,27 @@ def test_no_step_goes_down(drawn):
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             nb.fit(table, y, sample_weight=weights)
-        except InvalidSetting as error:  # a rate below 1, whose prior has its mode at the edge
-            assert "nv.Poisson(smoothing=" in str(error)  # noqa: PT017
-            return
-    if nb.expected_ is None:
-        assert np.isfinite(y[weights > 0]).all()
-        return
+        except InvalidSetting:  # the next test is about it
+            reject()
+    assert (nb.expected_ is None) == np.isfinite(y[weights > 0]).all()
+    assume(nb.expected_ is not None)
     path = np.array(nb.expected_.log_likelihood)
     assert np.isfinite(path).all()
     assert (np.diff(path) >= -1e-7 * (1 + np.abs(path[1:]))).all()
     rows = nb.expected_.counts.rows.sum()
     assert rows == pytest.approx(weights[np.isnan(y)].sum())
     assert np.isfinite(nb.predict_proba(table[weights > 0])).all()  # values of the others were never seen
+
+
+def test_a_rate_that_cannot_be_maximized_is_refused():
+    """Less than one event a row: the prior has its mode at no events at all."""
+    nb = book(unlabelled="em", estimate="map", families={"events": "poisson"}, classes=["a", "b"])
+    with pytest.raises(InvalidSetting, match=r"nv\.Poisson\(smoothing="):
+        nb.fit({"events": [0, 1, 0, 1, 0]}, ["a", "b", None, None, None])
+
+
+def test_nothing_is_expected_where_every_row_has_a_label():
+    assert book(unlabelled="em", estimate="map").fit({"x": [1.0, 2.0, 3.0]}, ["a", "b", "a"]).expected_ is None
 
 
 WIDE = (
