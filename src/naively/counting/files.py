@@ -181,6 +181,7 @@ class FileRows:
             weights = np.where(none, 0.0, 1.0 if weights is None else weights)
         places = np.append(counter.classes.codes(labels), np.int32(0))  # code -1, a row without a label, takes the last
         frame, y, own = frame_of(table.select(names)), places[codes].astype(np.int32), weights
+        frame = frame.without_types([name for name in counter.schema.empty if name in frame.columns])
         if self.by_class is not None:
             factors = np.array([*(self.by_class.get(label, 1.0) for label in labels), 1.0])[codes]
             weights = factors if own is None else factors * own

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -111,6 +112,13 @@ class LookedRows:
             rows.heaviest = np.array([self.heaviest.get(label, 0.0) for label in self.counts.classes.labels])
         return rows
 
+    def typed_as(self, types: Schema) -> LookedRows:
+        """Return the same, columns without any value being what they are in the rows of other parts."""
+        names = [name for name in self.types.empty if types[name].type != "empty"]
+        if not names or self.sample is None:
+            return self
+        return replace(self, types=self.types.typed_as(types, names), sample=self.sample.without_values(names))
+
     def recoded(self, labels: Sequence[Label]) -> LookedRows:
         """Return the same, the classes of the samples coded by these labels."""
         places = np.array([*(labels.index(label) for label in self.labels), -1], dtype=np.int32)
@@ -152,9 +160,9 @@ def hasher_of(counter: TableCounter) -> Hasher:
 
 def joined_looks(parts: Sequence[LookedRows]) -> LookedRows:
     """Return what was seen of the rows of all parts."""
+    types = reduce(Schema.beside, (part.types for part in parts))
+    parts = [part.typed_as(types) for part in parts]
     first = parts[0]
-    for part in parts[1:]:
-        first.types.beside(part.types)
     counts = Counts.sum_of([part.counts for part in parts])
     labels = list(dict.fromkeys(label for part in parts for label in part.labels))
     parts = [part.recoded(labels) for part in parts]
@@ -164,7 +172,7 @@ def joined_looks(parts: Sequence[LookedRows]) -> LookedRows:
         for label, weight in (part.heaviest or {}).items():
             heaviest[label] = max(weight, heaviest.get(label, 0.0))
     return LookedRows(
-        first.types,
+        types,
         counts,
         tuple(labels),
         next((part.label_type for part in parts if part.labels), first.label_type),

@@ -35,9 +35,12 @@ Said = Callable[[Sequence[str]], Message]  # from the names of columns to a sent
 def hints_of(counter: TableCounter, source: Frame | Sequence[Mapping[str, CellLike]] | None) -> tuple[Message, ...]:
     """Return remarks on columns that look odd, each with the line to write; one for all columns of the same kind."""
     rows = float(counter.rows.sum())
-    if rows < ENOUGH or not isinstance(source, Frame):
+    if not isinstance(source, Frame):
         return ()
-    return tuple(grouped_remarks([*found_in_labels(counter, rows), *found_in_numbers(counter, source)]))
+    found: list[tuple[Said, str]] = [(remark_empty, name) for name in counter.without_values()]
+    if rows >= ENOUGH:
+        found += [*found_in_labels(counter, rows), *found_in_numbers(counter, source)]
+    return tuple(grouped_remarks(found))
 
 
 def grouped_remarks(found: Sequence[tuple[Said, str]]) -> list[Message]:
@@ -82,9 +85,7 @@ def found_in_labels(counter: TableCounter, rows: float) -> list[tuple[Said, str]
         seen = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
         values, labels = int((seen[1:] > 0).sum()), list(words.places)  # without the missing ones
         own = values > 0.9 * (rows - seen[0]) and column.type == "text"
-        if seen[0] >= rows:
-            found.append((remark_empty, column.name))
-        elif values == 1 and seen[0] == 0:
+        if values == 1 and seen[0] == 0:
             found.append((remark_constant, column.name))
         elif column.type == "text" and (unclear := unclear_numbers(column.name, labels, seen)):
             found.append((partial(remark_found, unclear), column.name))
@@ -187,7 +188,11 @@ def families_as(names: Sequence[str], family: str) -> Setting:
 
 def remark_empty(names: Sequence[str]) -> Message:
     """Say that columns hold nothing."""
-    return Message(f"{subject_of(names)} {'holds' if len(names) == 1 else 'hold'} nothing: every cell is missing.")
+    one = len(names) == 1
+    return Message(
+        f"{subject_of(names)} {'holds' if one else 'hold'} nothing: every cell is missing, so that "
+        f"{'it contributes' if one else 'they contribute'} nothing to predictions."
+    )
 
 
 def remark_constant(names: Sequence[str]) -> Message:

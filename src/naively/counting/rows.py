@@ -408,6 +408,7 @@ def count(
     found: Rows = labeled_rows(frame, y, target, weights, unlabelled)
     counter = TableCounter(found.schema(schema), tuple(classes))
     count_rows(counter, found, allowed(n_jobs))
+    counter.drop_types(schema or ())
     with progress_shown(progress, "counting") as report:
         if report is not None:
             report(frame.rows, 0, None)
@@ -423,6 +424,7 @@ def counted_file(
     counter = TableCounter(rows.schema(schema), tuple(classes))
     rows.source.keep_no_more()
     count_rows(counter, rows, allowed(n_jobs))
+    counter.drop_types(schema or ())
     return counter.value()
 
 

@@ -172,6 +172,17 @@ class RowSample:
         other._parts = list(self._parts)
         return other
 
+    def without_values(self, names: Sequence[str]) -> RowSample:
+        """Return the same rows, whose cells in some columns are all missing: these have no type."""
+        other = copy(self)
+        other._parts = []
+        for part in self._parts:
+            table = part.table
+            for name in names:
+                table = table.set_column(table.column_names.index(name), name, pa.nulls(len(table)))
+            other._parts.append(part._replace(table=table))
+        return other
+
     def recoded(self, places: Codes, hasher: Hasher | None) -> RowSample:
         """Return the same rows, with other codes of their classes, by which the hasher goes."""
         other = copy(self)

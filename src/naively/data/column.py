@@ -16,8 +16,10 @@ from ..stats.counts import ColumnStatistic
 from ..text.tokens import setting_from_json, setting_to_json
 from .cell_format import CellFormat
 
-# What a cell holds. Times are numbers: seconds since 1970 (UTC), or of a duration, or since midnight.
-Type = Literal["text", "boolean", "whole", "number", "time", "vector"]
+# What a cell holds. Times are numbers: seconds since 1970 (UTC), or of a duration, or since midnight. In an empty column
+# no row had a value, so that nobody knows its type: whatever comes later is read as missing, until `partial_fit` or a
+# merge with other rows gives it a type.
+Type = Literal["text", "boolean", "whole", "number", "time", "vector", "empty"]
 
 
 # How a column is counted: a label or a number a row, or a vector of them.
@@ -39,8 +41,8 @@ class Column:
     ----------
     name : str
         The name of the column.
-    type : {"text", "boolean", "whole", "number", "time", "vector"}
-        The type of its values.
+    type : {"text", "boolean", "whole", "number", "time", "vector", "empty"}
+        The type of its values; "empty" if no row has one.
     family : Family, optional
         Its distribution within a class; by default the one that goes with the type.
     levels : tuple of labels, optional
@@ -117,7 +119,7 @@ class Column:
     @property
     def of_texts(self) -> bool:
         """Whether the values were texts that are read as something else."""
-        return self.written is not None and self.type not in ("text", "vector")
+        return self.written is not None and self.type not in ("text", "vector", "empty")
 
 
 NOUNS = {
@@ -127,6 +129,7 @@ NOUNS = {
     "number": "numbers",
     "time": "times",
     "vector": "vectors",
+    "empty": "no values",
 }
 
 
@@ -135,7 +138,7 @@ NOT_VECTORS = {"categorical": "categories", "ordinal": "single levels", "bins": 
 
 def check_words_family(name: str, of_type: Type, family: Words) -> None:
     """Refuse words of what is no text and no vector of counts."""
-    if of_type not in ("text", "vector"):
+    if of_type not in ("text", "vector", "empty"):
         raise InvalidSetting(
             f"Column {name!r} holds {NOUNS[of_type]}; the family 'words' counts the words of texts, or vectors "
             "of counts such as CountVectorizer makes. Convert the column to text, or leave its family open.",
@@ -159,7 +162,7 @@ def usual_family(of_type: Type) -> Family:
     """Return the family of columns that nobody said anything about: it follows from the type alone."""
     if of_type == "vector":
         return Words()
-    return Categorical() if of_type in ("text", "boolean") else Gaussian()
+    return Categorical() if of_type in ("text", "boolean", "empty") else Gaussian()
 
 
 def family_of(column: str, family: FamilyLike) -> Family:

@@ -123,6 +123,8 @@ class Columns:
             return own if TYPES.get(own) == "time" else "TIMESTAMP"
         if column.type == "text" and column.family.name == "words":
             return PROSE
+        if column.type == "empty":  # read as what it is here, and taken for missing
+            return "VARCHAR" if self.as_written or column.name not in self.cells else self.cells[column.name].kind
         measured = column.type in ("whole", "number") and column.family.name not in ("categorical", "ordinal")
         return "DOUBLE" if measured else READ_AS[column.type]
 

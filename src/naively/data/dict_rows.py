@@ -100,6 +100,8 @@ def is_column(value: CellLike) -> bool:
 
 def label_reader(column: Column) -> Reader:
     """Return what makes a label of a value: None if it is missing, an error if it is of another type."""
+    if column.type == "empty":
+        return lambda value: None
     if isinstance(column.family, Bernoulli) and column.type != "boolean":
         threshold, number = column.family.threshold or 0.0, number_reader(column)
 
@@ -143,6 +145,8 @@ def bin_reader(column: Column, family: Bins) -> Reader:
 
 def number_reader(column: Column) -> Reader:
     """Return what makes a number of a value: NaN if it is missing, an error if it is of another type."""
+    if column.type == "empty":
+        return lambda value: np.nan
     of_numbers = same_kind("whole", column.type)
 
     def number(value: CellLike) -> float:

@@ -75,9 +75,10 @@ class Frame:
 
     def on(self, schema: Schema) -> Frame:
         """Return the columns of a schema, by name; by position where one of the two has no names."""
-        return self._aligned(schema)._of_kinds(schema)
+        return self.aligned(schema)._of_kinds(schema)
 
-    def _aligned(self, schema: Schema) -> Frame:
+    def aligned(self, schema: Schema) -> Frame:
+        """Return the columns of a schema as they are, by name or by position."""
         if self.names == schema.names:
             return self
         if not self.named or () != schema.names == tuple(f"x{at}" for at in range(len(schema))) != self.names:
@@ -92,6 +93,8 @@ class Frame:
 
     def _of_kinds(self, schema: Schema) -> Frame:
         """Refuse vectors where single values were learned, and the reverse; read texts as the numbers they are."""
+        if schema.empty:
+            self = self.without_types(schema.empty)
         read: dict[str, ColumnValues] = {}
         for column in schema:
             found = self.columns[column.name]
@@ -167,7 +170,7 @@ def schema_column(name: str, values: FrameColumn, family: FamilyLike | None = No
     """Return what a column is, by the type of its values; of one without any, by the family it shall have."""
     if isinstance(values, ColumnValues):
         numbers = family is not None and family_of(name, family).name in ("gaussian", "poisson", "bins")
-        if values.type is None and (numbers or (family is None and values.holds_nan())):
+        if values.type is None and numbers:
             return Column(name, "number")
         categories: FamilyLike | None = "categorical" if values.categorical else None
         if values.ordered:

@@ -138,8 +138,22 @@ class Schema:
         columns = (other[c.name] if c.name in names and c.name in other else c for c in self.columns)
         return replace(self, columns=tuple(columns))
 
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """The columns of which no row had a value."""
+        return tuple(column.name for column in self.columns if column.type == "empty")
+
+    def without_types(self, names: Collection[str]) -> Schema:
+        """Return the same columns, some of which are empty."""
+        columns = (replace(c, type="empty") if c.name in names else c for c in self.columns)
+        return replace(self, columns=tuple(columns)) if names else self
+
     def beside(self, other: Schema) -> Schema:
-        """Return the schema of counts under both, if they are of the same columns; this one's families stay."""
+        """Return the schema of counts under both, if they are of the same columns; this one's families stay.
+
+        A column that is empty here is what it is in the other.
+        """
+        self, other = self.typed_as(other, self.empty), other.typed_as(self, other.empty)
         for column in self.columns:
             if column.name in other and not same_kind(other[column.name].type, column.type):
                 found = f"{NOUNS[column.type]} and {NOUNS[other[column.name].type]}"

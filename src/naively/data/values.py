@@ -121,9 +121,11 @@ class ColumnValues:
         coded = pc.dictionary_encode(array.cast(pa.large_string()))
         return self.on(coded) if len(coded.dictionary) <= len(self) // SEVERAL else self
 
-    def holds_nan(self) -> bool:
-        """Return whether a missing value says at least that it is a number."""
-        return isinstance(self.data, np.ndarray) and any(isinstance(value, float) for value in self.data)
+    @property
+    def empty(self) -> bool:
+        """Whether every cell is missing, whatever the type says."""
+        array = self.arrow()
+        return bool(array.null_count == len(array))
 
     def written(self) -> TypeGuess | None:
         """Return how texts are numbers, if all of them are; soon None, for labels."""
@@ -151,8 +153,7 @@ class ColumnValues:
         """Refuse values of another type than the column was learned with; missing ones have none."""
         if self.type is None or same_kind(self.type, column.type):
             return
-        array = self.arrow()
-        if array.null_count == len(array):  # such as NaN alone, which data frames call numbers
+        if self.empty:  # such as NaN alone, which data frames call numbers
             return
         raise InvalidInput(
             f"Column {self.name!r} held {NOUNS[column.type]} when it was learned, and now holds "

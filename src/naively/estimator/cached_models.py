@@ -29,6 +29,7 @@ def model_of_rows(
 
     Where all rows are kept, nothing is fitted to them: it is fitted to those of all files.
     """
+    counter.drop_types(parameters.families or ())
     kept = KeptRows.of_file(rows, counter, parameters.threads)
     if not (keep_rows and kept.complete):
         state = counted_state(parameters, counter, rows)

@@ -1,19 +1,26 @@
-"""Columns without any value in one model have the type that they have in another."""
+"""Columns of which no row of a model had a value take the type that they have in other models, or in rows that come."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..data.column import Column, same_kind
-from ..stats import Moments, Table
-from ..stats.counts import ColumnStatistic
+from .._types import TableLike
+from ..counting.counter import TableCounter
+from ..data.column import Column
+from ..data.files import File
+from ..data.frame import Frame, frame_of
+from ..data.schema import Schema
+from ..data.values import ColumnValues
+from ..stats.counts import counted_as, is_without_values
 from .fitted_classifier import FittedClassifier
+from .live_counts import LiveCounts
 from .refresh import recounted
+from .state import FittedState
 
 
 def with_types_of_others(models: Sequence[FittedClassifier]) -> list[FittedClassifier]:
-    """Return models whose columns without any value have the types of other models, where all their rows are kept.
+    """Return models whose columns without any value have the types of other models.
 
     A column of missing values alone says nothing of its type: data frames call it one of numbers, or of objects.
     """
@@ -22,29 +29,69 @@ def with_types_of_others(models: Sequence[FittedClassifier]) -> list[FittedClass
         for column in model.schema:
             if not is_without_values(model.counts.columns.get(column.name)):
                 types.setdefault(column.name, column)
+    for column in models[0].schema:
+        types.setdefault(column.name, column)
     return [_with_types(model, types) for model in models]
 
 
-def is_without_values(statistic: ColumnStatistic) -> bool:
-    """Tell whether a column was counted in which every cell is missing."""
-    if isinstance(statistic, Moments):
-        return not statistic.n.any()
-    return isinstance(statistic, Table) and all(label is None for label in statistic.values.labels)
+def with_types_of_rows(fitted: FittedClassifier, X: TableLike | File) -> FittedClassifier:
+    """Return a model whose empty columns have the types that they have in rows that are to be counted.
+
+    A column stays empty if pairs with it are counted in another way, and the rows to count them again are gone.
+    """
+    names = fitted.schema.empty
+    if not names:
+        return fitted
+    if isinstance(X, File):
+        schema = X.schema(apart=[name for name in X.columns() if name not in names])
+        return _with_types(fitted, _countable(fitted, schema))
+    frame = frame_of(X).aligned(fitted.schema)
+    some = {name: v for name in names if not (isinstance(v := frame.columns[name], ColumnValues) and v.empty)}
+    return _with_types(fitted, _countable(fitted, Frame(some, frame.rows, named=frame.named).schema()))
 
 
-def _with_types(model: FittedClassifier, types: dict[str, Column]) -> FittedClassifier:
-    """Return a model with other types of columns that have no value, if all its rows are kept."""
-    kept, schema, counted = model.state.all_kept, model.schema, model.counts.columns
+def _countable(fitted: FittedClassifier, schema: Schema) -> dict[str, Column]:
+    """Return those of some columns that a model can count from now on."""
+    kept, grid = fitted.state.all_kept, fitted.schema.grid
+    in_pairs = () if grid is None or (kept is not None and kept.complete) else grid.names
+    return {c.name: c for c in schema if c.name not in in_pairs or c.kind == fitted.schema[c.name].kind}
+
+
+def without_types(state: FittedState, names: Sequence[str]) -> FittedState:
+    """Return the state, those of some columns empty that have no value yet."""
+    counted = state.counts.counter.without_values()
+    names = [name for name in names if name in counted and state.schema[name].type != "empty"]
+    if not names:
+        return state
+    schema, counter = state.schema.without_types(names), state.counts.counter.twin()
+    counter.schema = counter.schema.without_types(names)
+    kept = None if state.kept is None else state.kept.read_as(state.kept.schema.without_types(names))
+    return replace(state, schema=schema, counts=LiveCounts(schema, counter=counter), kept=kept)
+
+
+def _with_types(model: FittedClassifier, types: Mapping[str, Column]) -> FittedClassifier:
+    """Return a model with other types of columns that have no value."""
+    schema, counted = model.schema, model.counts.columns
     changed = {
         column.name: types[column.name]
         for column in schema
         if column.name in types
-        and not same_kind(types[column.name].type, column.type)
+        and (types[column.name].type, types[column.name].kind) != (column.type, column.kind)
         and is_without_values(counted.get(column.name))
     }
-    if not changed or kept is None or not kept.complete:
+    if not changed:
         return model
-    columns = tuple(changed.get(column.name, column) for column in schema)
+    kept, columns = model.state.all_kept, tuple(changed.get(column.name, column) for column in schema)
     bare = replace(schema, columns=columns, grid=None, hints=())
-    state = replace(model.state, kept=kept.with_columns_of(bare, changed), schema=bare)
-    return FittedClassifier(model.parameters, recounted(model.parameters, state))
+    if kept is not None and kept.complete:
+        state = replace(model.state, kept=kept.with_columns_of(bare, changed), schema=bare)
+        return FittedClassifier(model.parameters, recounted(model.parameters, state))
+    return FittedClassifier(model.parameters, _counted_as(model.state, replace(schema, columns=columns), changed))
+
+
+def _counted_as(state: FittedState, schema: Schema, changed: Mapping[str, Column]) -> FittedState:
+    """Return the state with the same counts, some columns without any value counted as a schema has them."""
+    nothing = TableCounter(Schema(tuple(changed.values()))).value().columns
+    counts = LiveCounts(schema, value=counted_as(state.counts.value, nothing, schema))
+    kept = None if state.kept is None else replace(state.kept, schema=state.kept.schema.typed_as(schema, changed))
+    return replace(state, schema=schema, counts=counts, kept=kept)

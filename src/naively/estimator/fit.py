@@ -22,6 +22,7 @@ from ..counting.weights import (
     set_file_weights,
     with_class_weights,
 )
+from ..data.frame import frame_of
 from ..data.target import SoftLabels
 from ..errors import TargetWarning, levels_to_caller
 from ..model.em import EMSettings, Expected, fit_em
@@ -135,6 +136,9 @@ def counted_state(
 
     Rows of files are read again to count pairs of columns, unless somebody counted them: then `joint_on` returns that.
     """
+    counter.drop_types(parameters.families or ())
+    if counter.schema.empty and isinstance(rows, Rows):
+        rows = replace(rows, source=frame_of(rows.source).on(counter.schema))
     schema = with_hints(counter, rows)
     state = FittedState(
         LiveCounts(schema, counter=counter),

@@ -241,6 +241,8 @@ def look(
     file.keep_no_more()
     with progress_shown(progress, "looking") as rows.progress:
         rows.count(counter, allowed(n_jobs))
+    counter.drop_types(types if isinstance(schema, Schema) else rows.asked)
+    types = types.without_types(counter.schema.empty)
     return Look(LookedRows.of(rows, types, counter, None if cells is None or cells.is_empty else cells, text_bytes))
 
 

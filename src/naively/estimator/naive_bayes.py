@@ -11,6 +11,7 @@ import numpy as np
 from .._types import AnyArray, ColumnLike, Floats, Label, Mask, Objects, TableLike
 from ..counting.weights import refuse_balanced
 from ..data.dict_rows import is_labelled_row, is_one_row
+from ..data.files import file_of
 from ..data.model_file import ModelPlace
 from ..data.schema import Schema
 from ..data.target import single
@@ -21,7 +22,9 @@ from ..model.em import Expected
 from ..model.recipe import RECIPE, Recipe
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
+from ..stats.missing import is_missing
 from . import answers, evaluation, incremental, notebook_view, reports, uncertainty
+from .column_types import with_types_of_rows, without_types
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
 from .flattened import flattened
@@ -387,6 +390,7 @@ class NaiveBayes(DeferredEstimator):
         before, counts = held.state, held.state.counts
         alone = classes is None and sample_weight is None and target is None and before.class_weights is None
         single_row = alone and is_one_row(X) and counts.counter.takes_row(label := single(y))
+        single_row = single_row and all(is_missing(X.get(name)) for name in before.schema.empty)
         if single_row and before.kept is None and not held.parameters.leaves_choices:  # at once, row by row
             after = incremental.add_row(held, X, label)
             if after is not before:
@@ -394,11 +398,14 @@ class NaiveBayes(DeferredEstimator):
                 incremental.warn_of_change(before, self._fitted)
             return self
         fitted, declared = self._under_settings(), None if classes is None else list(classes)
-        rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
+        X = file_of(X) or X  # a stream begins but once
+        typed = with_types_of_rows(fitted, X)
+        rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, typed.state)
+        counts = typed.state.counts
         saved = counts.backup()
         try:
-            after = incremental.add_rows_to_state(fitted, rows, declared)
-            self._fitted = fitted.followed_by(after)
+            after = incremental.add_rows_to_state(typed, rows, declared)
+            self._fitted = fitted.followed_by(without_types(after, before.schema.empty))
         except BaseException as error:
             self._fitted = fitted
             counts.restore(saved, error)

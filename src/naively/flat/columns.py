@@ -51,7 +51,7 @@ def label_column(one: LabelColumn, classes: int) -> FlatColumn:
     fields: JsonObject = {
         "name": one.column.name,
         "kind": "label",
-        "type": one.column.type,
+        "type": "text" if one.column.type == "empty" else one.column.type,
         "values": [label_json(label) for label in codes],
         "missing": one.places[None],
         "unseen": one.unseen,
@@ -97,7 +97,7 @@ def shown_range(cuts: Sequence[float]) -> tuple[float, float]:
 
 def number_fields(column: Column, cuts: Sequence[float], low: float, high: float) -> JsonObject:
     """Return how the cells of a column of numbers are read."""
-    found = {"name": column.name, "kind": "number", "type": column.type, "low": low, "high": high}
+    found = {"name": column.name, "kind": "number", "type": "number" if column.type == "empty" else column.type, "low": low, "high": high}
     return found | {"center": 0.0, "steps": 0.0, "cuts": np.array(cuts, dtype=np.float64)}
 
 

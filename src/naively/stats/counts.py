@@ -120,8 +120,9 @@ class Counts:
     @classmethod
     def sum_of(cls, parts: Sequence[Counts]) -> Counts:
         """Return the sum of several counts; words of texts are put together once, and not for each part anew."""
-        first = reduce(lambda known, part: _typed_as(known, part), parts[1:], parts[0])
-        parts = [_typed_as(part, first) for part in parts]
+        known = reduce(_with_values_of, parts)
+        parts = [_typed_as(part, known) for part in parts]
+        first = parts[0]
         for part in parts[1:]:
             first.check_columns(part)
         worded = [name for name, statistic in first.columns.items() if isinstance(statistic, WordTable)]
@@ -182,6 +183,7 @@ class Counts:
     def __sub__(self, part: Counts) -> Counts:
         if not isinstance(part, Counts):
             return NotImplemented
+        part = _typed_as(part, self)
         self.check_columns(part)
         classes = self.classes | part.classes
         before, taken = self.on(classes), part.on(classes)
@@ -302,27 +304,56 @@ def typed_alike(a: Counts, b: Counts) -> tuple[Counts, Counts]:
     return _typed_as(a, b), _typed_as(b, a)
 
 
+def _with_values_of(known: Counts, part: Counts) -> Counts:
+    """Return counts that tell how columns are counted, those without any value as in a part that has some."""
+    found = {n: s for n, s in part.columns.items() if n in known.columns and is_without_values(known.columns[n])}
+    found = {n: s for n, s in found.items() if isinstance(s, Moments) or not is_without_values(s)}
+    schema = known.schema
+    if schema is not None and part.schema is not None:
+        schema = schema.typed_as(part.schema, found)
+    return Counts(known.classes, known.rows, {**known.columns, **found}, schema)
+
+
 def _typed_as(counts: Counts, other: Counts) -> Counts:
-    """Return counts whose columns without any value are those of numbers, where they are in the other."""
+    """Return counts whose columns without any value are counted as they are in the other; of two such, as numbers."""
     changed = {
-        name: Moments.of([], theirs.columns, n=none, mean=none, variance=none)
+        name: theirs
         for name, theirs in other.columns.items()
-        if isinstance(theirs, Moments) and _is_without_values(counts.columns.get(name))
-        for none in [np.zeros((0, len(theirs.columns)))]
+        if (own := counts.columns.get(name)) is not None
+        and type(own) is not type(theirs)
+        and is_without_values(own)
+        and (isinstance(theirs, Moments) or not is_without_values(theirs))
     }
     if not changed:
         return counts
-    schema = (
-        counts.schema
-        if other.schema is None or counts.schema is None
-        else counts.schema.typed_as(other.schema, changed)
+    schema = counts.schema
+    if schema is not None and other.schema is not None:
+        schema = schema.typed_as(other.schema, changed)
+    return counted_as(counts, changed, schema)
+
+
+def counted_as(counts: Counts, columns: Mapping[str, ColumnStatistic], schema: AnySchema) -> Counts:
+    """Return counts whose columns without any value are counted as other statistics are; pairs with them are lost."""
+    joint = counts.joint
+    joint = None if joint is None or any(name in joint.grid.names for name in columns) else joint
+    changed = {name: _of_missing_cells(statistic, counts) for name, statistic in columns.items()}
+    return Counts(counts.classes, counts.rows, {**counts.columns, **changed}, schema, joint)
+
+
+def is_without_values(statistic: ColumnStatistic) -> bool:
+    """Tell whether a column of labels or of numbers was counted in which every cell is missing."""
+    if isinstance(statistic, Moments):
+        return not statistic.n.any()
+    return isinstance(statistic, Table) and all(
+        label is None or not n.any() for label, n in zip(statistic.values.labels, statistic.n.T, strict=True)
     )
-    return Counts(counts.classes, counts.rows, {**counts.columns, **changed}, schema, None)
 
 
-def _is_without_values(statistic: ColumnStatistic) -> bool:
-    """Tell whether labels were counted of a column in which every cell is missing."""
-    return isinstance(statistic, Table) and all(label is None for label in statistic.values.labels)
+def _of_missing_cells(statistic: ColumnStatistic, counts: Counts) -> ColumnStatistic:
+    """Return a statistic of the same kind, of as many missing cells as there are rows."""
+    if isinstance(statistic, Table):
+        return Table(counts.classes, [None], counts.rows[:, None])
+    return statistic - statistic
 
 
 def _file_format() -> Any:
