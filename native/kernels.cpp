@@ -4,6 +4,7 @@
 #include "counting/counting.hpp"
 #include "fitting/fitting.hpp"
 #include "leave_one_out/leave_one_out.hpp"
+#include "linear_algebra/linear_algebra.hpp"
 #include "scoring/scoring.hpp"
 
 namespace naively::NAIVELY_LEVEL {
@@ -44,6 +45,16 @@ const Kernels kernels{
     fit_offsets,
     fit_word_offsets,
     score_word_offsets,
+    multiply,
+    multiply,
+    multiply_vector,
+    multiply_vector,
+    add_lines,
+    add_lines,
+    factor_cholesky,
+    solve_cholesky,
+    factor_lu,
+    eigenvectors,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -5,6 +5,7 @@
 #include "common/views.hpp"
 #include "fitting/inputs.hpp"
 #include "leave_one_out/inputs.hpp"
+#include "linear_algebra/inputs.hpp"
 #include "scoring/inputs.hpp"
 
 namespace naively {
@@ -112,6 +113,33 @@ struct Kernels {
                                const Run&);
     // out[row][class] = the length of the row times the sum of the offsets of its words.
     void (*score_word_offsets)(const WordOffsetRows&, size_t rows, const float* table, float* out, const Run&);
+
+    // Linear algebra: the same bits at every level, by any number of threads, and for a row alone or beside others.
+
+    // out[i] = a[i]·b[i]; where all are symmetric, half of each is computed.
+    void (*multiply_singles)(const Matrices<float>& a, const Matrices<float>& b, bool symmetric, float* out,
+                             const Run&);
+    void (*multiply_doubles)(const Matrices<double>& a, const Matrices<double>& b, bool symmetric, double* out,
+                             const Run&);
+    // out[row] = Σ a[row][k] * vector[k], of one matrix.
+    void (*multiply_vector_of_singles)(const Matrices<float>& a, const float* vector, float* out, const Run&);
+    void (*multiply_vector_of_doubles)(const Matrices<double>& a, const double* vector, double* out, const Run&);
+    // out[row] += table[offsets[j] + code] over the columns j: the product of flags with a table. A code out of range
+    // adds nothing.
+    void (*add_lines_of_singles)(const Matrix& codes, const int64_t* offsets, const float* table, size_t width,
+                                 float* out, const Run&);
+    void (*add_lines_of_doubles)(const Matrix& codes, const int64_t* offsets, const double* table, size_t width,
+                                 double* out, const Run&);
+    // The root L of a symmetric matrix L·Lᵀ in its place; false if it is not positive definite.
+    bool (*factor_cholesky)(double* matrix, size_t size);
+    // Sides [size][columns] become L⁻ᵀ·L⁻¹·sides.
+    void (*solve_cholesky)(const double* root, size_t size, double* sides, size_t columns);
+    // Gauss's elimination: sides become the solutions, and diagonals what determinants are the products of, up to their
+    // signs. Returns the first matrix that has no inverse.
+    size_t (*factor_lu)(double* matrices, size_t count, size_t size, double* sides, size_t columns, const Run&);
+    // The eigenvectors of symmetric matrices in their place, one in each row, in the order of rising values; false if
+    // one holds numbers that are not finite.
+    bool (*eigenvectors)(double* matrices, size_t count, size_t size, double* values, const Run&);
 };
 
 namespace baseline {

@@ -2,7 +2,7 @@
 
 import os
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # each worker has a core: threads of BLAS within would fight for them
+if "PYTEST_XDIST_WORKER" in os.environ:  # for speed alone: threads of BLAS in scikit-learn would fight for cores
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 

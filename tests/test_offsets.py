@@ -21,7 +21,6 @@ from naively.data.grid import Cells, Grid, LabelValues, NumberBins
 from naively.errors import UnreadableFile
 from naively.families.family import padded
 from naively.model.joint.cell_offsets import CellLayout, CellOffsets, offset_sums
-from naively.model.joint.linear_terms import features
 from naively.model.joint.offset_fitting import OFFSETS, counts_without_rows
 from naively.model.joint.offset_problem import NO_CLASS
 from naively.model.joint.soft_rows import SoftRows
@@ -31,6 +30,7 @@ from naively.model.recipe import RECIPE
 from naively.stats import Axis
 from naively.stats.pairs import JointCounts
 
+from .test_quadratic import features
 from .test_store import reforged
 
 # -- the kernels -------------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def samples(draw):
 
 def counted(grid, sample, truth, weights):
     """Count rows by the plain definition."""
-    parts, x = truth.T * weights, features(grid, sample.cells).astype(np.float64)
+    parts, x = truth.T * weights, features(grid, sample.cells)
     products = np.array([(x * part[:, None]).T @ x for part in parts])
     fine, starts = np.zeros((len(parts), grid.fine_bins)), grid.fine_offsets
     tables = [np.zeros((len(parts), values.size)) for values in grid.labels]

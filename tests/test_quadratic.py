@@ -10,7 +10,6 @@ import naively as nv
 from naively import _kernels as kernels
 from naively.data.frame import frame_of
 from naively.data.grid import Cells, Grid, LabelValues, NumberBins
-from naively.model.joint.linear_terms import features
 from naively.model.joint.quadratic import QuadraticScores, Shrinkage, contrasts
 from naively.model.joint.quadratic_tables import QuadraticTable
 from naively.model.joint.quadratic_terms import ALPHA, QUADRATIC, RIDGE, QuadraticRows, quadratic_is_affordable
@@ -23,6 +22,17 @@ from naively.stats.pairs import JointCounts
 
 SHRINKAGES = [Shrinkage(0.02, 1.0), Shrinkage(0.3, 30.0)]
 SHAPES = [(4, ()), (0, (3, 2, 4)), (3, (3, 1, 2))]  # numbers, and how many labels each column has
+
+
+def features(grid, cells):
+    """Return the features of rows, [row, feature]: 1, a flag for each code, the numbers."""
+    out = np.zeros((len(cells), grid.features))
+    out[:, 0] = 1.0
+    for at in range(len(grid.names)):
+        known = np.flatnonzero(cells.codes[:, at] >= 0)
+        out[known, grid.flags(at).start + cells.codes[known, at]] = 1.0
+    out[:, grid.features - len(grid.numbers) :] = cells.level
+    return out
 
 
 def drawn(numbers: int, labels: tuple[int, ...], rows: int = 60, classes: int = 3, missing: float = 0.0, seed: int = 0):
@@ -42,7 +52,7 @@ def drawn(numbers: int, labels: tuple[int, ...], rows: int = 60, classes: int = 
 
 def counted(grid: Grid, cells: Cells, parts: np.ndarray) -> TermCounts:
     """Count rows, given how much of each is of each class, [class, row]."""
-    x = features(grid, cells).astype(np.float64)
+    x = features(grid, cells)
     products = np.array([(x * part[:, None]).T @ x for part in parts])
     return TermCounts(
         JointCounts(Axis(tuple(range(len(parts)))), grid, np.zeros((len(parts), grid.fine_bins)), products), []
@@ -195,7 +205,7 @@ def test_tables_hold_what_the_parts_add_up_to(shape, missing):
     grid, cells, y = drawn(*shape, missing=missing)
     counts = counted(grid, cells, one_hot(y))
     table = QuadraticTable.of(counts, SHRINKAGES[1], 1.0)
-    x, first = features(grid, cells).astype(np.float64), grid.features - table.products.shape[1]
+    x, first = features(grid, cells), grid.features - table.products.shape[1]
     known = 1 - held(counts, cells, y, np.ones(len(y))).missing
     scores = x @ table.feature_slopes + known @ table.constants
     flags = x.copy()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import naively as nv
-from naively import _blas, _kernels
+from naively import _kernels
 from naively._threads import in_threads, shared_threads, threads_here
 from naively.errors import InvalidInput
 
@@ -261,54 +261,7 @@ def test_a_fork_after_a_fit_in_threads_works():
     assert fresh(program).split() == ["0", "True", "True"]
 
 
-# -- one thread of BLAS ------------------------------------------------------------------------------------------------
-
-
-def blas_threads() -> list[int]:
-    """Return how many threads each library of linear algebra uses."""
-    return [library.get_num_threads() for library in _blas.libraries()]
-
-
-@pytest.fixture
-def two_blas_threads():
-    """Have all libraries use two threads, and again what they used before."""
-    before = blas_threads()
-    for library in _blas.libraries():
-        _blas.set_threads(library, 2)
-    yield
-    for library, number in zip(_blas.libraries(), before, strict=True):
-        _blas.set_threads(library, number)
-
-
-@pytest.mark.usefixtures("two_blas_threads")
-def test_a_fit_uses_one_thread_of_blas_and_gives_the_others_back(monkeypatch):
-    from naively.model.joint import newton
-
-    seen, before, squared = [], blas_threads(), newton.squared
-    monkeypatch.setattr(newton, "squared", lambda lines: (seen.append(blas_threads()), squared(lines))[1])
-    nv.NaiveBayes(n_jobs=2).fit(TABLE[:3_000], Y[:3_000])
-    assert seen
-    assert all(set(numbers) == {1} for numbers in seen)
-    assert blas_threads() == before
-
-
-@pytest.mark.usefixtures("two_blas_threads")
-def test_callers_that_overlap_give_threads_back_once():
-    """The first one limits, the last one restores, in whatever order they end."""
-    before, inside = blas_threads(), threading.Barrier(3)
-
-    def work(number: int) -> list[int]:
-        with _blas.one_blas_thread():
-            inside.wait()
-            time.sleep(0.02 * number)
-            return blas_threads()
-
-    with ThreadPoolExecutor(3) as pool:
-        assert all(set(found) == {1} for found in pool.map(work, range(3)))
-    assert blas_threads() == before
-    with pytest.raises(ZeroDivisionError), _blas.one_blas_thread():
-        _ = 1 / 0
-    assert blas_threads() == before
+# -- whatever runs beside ----------------------------------------------------------------------------------------------
 
 
 def test_fits_side_by_side_agree():
@@ -318,3 +271,22 @@ def test_fits_side_by_side_agree():
     with ThreadPoolExecutor(4) as pool:
         found = pool.map(lambda _: digest(nv.NaiveBayes(n_jobs=2).fit(X, y), X), range(4))
         assert set(found) == {alone}
+
+
+@pytest.mark.parametrize("threads", [2, 8])
+def test_threads_of_blas_change_nothing(threads):
+    """A fit, what its file answers, and leave-one-out: libraries of linear algebra have no part in them."""
+    program = """
+        import hashlib, io, sys
+        import numpy as np, pandas as pd
+        import naively as nv
+
+        rng, rows = np.random.default_rng(3), 3_000
+        y = rng.integers(3, size=rows)
+        X = pd.DataFrame(rng.normal(size=(rows, 24)) + 0.4 * y[:, None] * rng.normal(size=24))
+        X = X.add_prefix("x").assign(colour=rng.choice(["red", "blue", "green"], rows))
+        nb = nv.NaiveBayes(n_jobs=1).fit(X, y)
+        parts = [nb.predict_log_proba(X), np.array([nb.leave_one_out(X, y).log_loss])]
+        print(hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest())
+    """
+    assert fresh(program, OPENBLAS_NUM_THREADS=str(threads)) == fresh(program, OPENBLAS_NUM_THREADS="1")

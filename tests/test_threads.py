@@ -45,10 +45,10 @@ CASES = {
 each = pytest.mark.parametrize(("make", "X"), CASES.values(), ids=CASES.keys())
 
 
-def fresh(program: str, given: str = "") -> str:
-    """Return what a program prints in an interpreter of its own, which reads what is given."""
+def fresh(program: str, given: str = "", **variables: str) -> str:
+    """Return what a program prints in an interpreter of its own, which reads what is given and has these variables."""
     command = [sys.executable, "-c", textwrap.dedent(program)]
-    surroundings = {name: value for name, value in os.environ.items() if name != "NAIVELY_THREADS"}
+    surroundings = {name: value for name, value in os.environ.items() if name != "NAIVELY_THREADS"} | variables
     done = subprocess.run(command, input=given, env=surroundings, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout

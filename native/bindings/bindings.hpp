@@ -10,6 +10,7 @@ void bind_labels(nanobind::module_& m);
 void bind_counting(nanobind::module_& m);
 void bind_leave_one_out(nanobind::module_& m);
 void bind_fitting(nanobind::module_& m);
+void bind_linear_algebra(nanobind::module_& m);
 void bind_scoring(nanobind::module_& m);
 void bind_text_codes(nanobind::module_& m);
 void bind_threads(nanobind::module_& m);

@@ -33,6 +33,7 @@ NB_MODULE(_kernels, m) {
     naively::bind_counting(m);
     naively::bind_leave_one_out(m);
     naively::bind_fitting(m);
+    naively::bind_linear_algebra(m);
     naively::bind_scoring(m);
     naively::bind_text_codes(m);
     naively::bind_threads(m);

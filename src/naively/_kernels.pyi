@@ -4,7 +4,7 @@ first row that it refuses, or -1. A call that refuses a row has changed no count
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -156,6 +156,51 @@ def offset_loss(cells: Annotated[NDArray[numpy.int32], dict(shape=(None, None), 
 def fit_offsets(cells: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], truth: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pulls: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], neighbors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], runs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], evaluations: int, tolerance: float, memory: int, parameters: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
     """
     Go from parameters [offset, then slope of each run; class] to those of least log loss with its penalty.
+    """
+
+@overload
+def multiply(a: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], symmetric: bool = False, threads: int = 1) -> None: ...
+
+@overload
+def multiply(a: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), device='cpu', writable=False)], b: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], symmetric: bool = False, threads: int = 1) -> None:
+    """
+    out[i] = a[i]·b[i]; where all products are symmetric, half of each is computed.
+    """
+
+@overload
+def multiply_vector(a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], vector: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> None: ...
+
+@overload
+def multiply_vector(a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], vector: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> None:
+    """out = a·vector."""
+
+@overload
+def add_lines(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None: ...
+
+@overload
+def add_lines(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
+    """
+    out[row] += table[offsets[j] + code] over the columns j; a code out of range adds nothing.
+    """
+
+def factor_cholesky(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> bool:
+    """
+    Put the root L of a symmetric matrix L·Lᵀ in its place; False if it is not positive definite.
+    """
+
+def solve_cholesky(root: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sides: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """Solve L·Lᵀ·x = sides in the place of the sides."""
+
+def factor_lu(matrices: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], sides: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> int:
+    """
+    Solve matrices·x = sides in their place; diagonals then multiply to determinants, but for their signs.
+    Returns the first matrix that has no inverse, or -1.
+    """
+
+def eigenvectors(matrices: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> bool:
+    """
+    Put the eigenvectors of symmetric matrices in their place, one in each row, by rising eigenvalue;
+    False if a matrix holds numbers that are not finite.
     """
 
 class Scorer:

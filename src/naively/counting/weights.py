@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._linear_algebra import product
 from .._types import Codes, Floats, Label
 from ..data.target import SoftLabels, Target
 from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
@@ -73,7 +74,7 @@ def class_weights_of(setting: ClassWeight, rows: Rows, declared: Sequence[Label]
         return None
     target, own = rows.target, np.ones(rows.target.rows) if rows.weights is None else rows.weights
     if isinstance(target, SoftLabels):
-        return class_weights(setting, target.labels, own @ target.proportions, declared)
+        return class_weights(setting, target.labels, product(own, target.proportions), declared)
     there = target.codes >= 0
     sums = np.bincount(target.codes[there], own[there], len(target.labels)).astype(np.float64)
     return class_weights(setting, target.labels, sums, declared)

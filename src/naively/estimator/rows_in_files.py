@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._linear_algebra import product
 from .._types import Label
 from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, check_widths
@@ -140,7 +141,7 @@ def _check_totals(stored: StoredRows, counts: Counts, class_weights: Mapping[Lab
     weights = np.ones(stored.frame.rows) if stored.weights is None else stored.weights
     weights = weights if stored.copies is None else weights * stored.copies
     if isinstance(target, SoftLabels):
-        totals = weights @ target.proportions
+        totals = product(weights, target.proportions)
     else:
         there = target.codes >= 0
         totals = np.bincount(target.codes[there], weights[there], len(labels)).astype(np.float64)

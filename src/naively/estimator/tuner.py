@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._blas import one_blas_thread
 from .._types import Codes, ColumnLike, Floats, TableLike
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
@@ -70,7 +69,6 @@ class Tuner:
 
     # -- what is to be chosen -------------------------------------------------------------------------------------
 
-    @one_blas_thread()
     def fit(
         self,
         rows: Rows,
@@ -95,7 +93,6 @@ class Tuner:
                 self._calibrate_textbook(rows)
         return self.state
 
-    @one_blas_thread()
     def calibrate(self, rows: Rows) -> FittedState:
         """Return the state tuned anew on all rows that were counted."""
         if not self.fits_weights(rows):
@@ -105,7 +102,6 @@ class Tuner:
         self._calibrate_textbook(rows)
         return self.state
 
-    @one_blas_thread()
     def calibrate_held_out(self, rows: Rows) -> FittedState:
         """Return the state with a temperature for rows that were never counted; the smoothing stays."""
         before, parameters = self.state.tuning, self.parameters
@@ -252,7 +248,6 @@ class Tuner:
         return replace(tuning, loss_before=losses[0], loss_after=losses[-1])
 
 
-@one_blas_thread()
 def grid_of_rows(parameters: Parameters, counter: TableCounter, schema: Schema, rows: Rows) -> Grid | None:
     """Return the bins and labels by which pairs are counted, from a sample of rows; None if weights are not fitted."""
     rows, threads, recipe = rows_with_weight(rows), parameters.threads, parameters.recipe

@@ -13,6 +13,7 @@ from operator import add
 
 import numpy as np
 
+from .._linear_algebra import dot
 from .._types import ColumnLike, Floats, Mask, Places, TableLike
 from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
@@ -235,4 +236,4 @@ def _table_of(held_out: Floats, counted: Floats, members: Places | Floats, class
     weights = row_weights(rows.weights, len(held_out))
     copies = members.ndim == 1 and are_copies(rows.weights, members.astype(np.int32))
     one, other = (ClassCounts.of(log_p, members, weights) for log_p in (held_out, counted))
-    return HeldOutScores(classes, one, other, float(weights @ left_out_weights(weights, copies)))
+    return HeldOutScores(classes, one, other, dot(weights, left_out_weights(weights, copies)))

@@ -15,6 +15,7 @@ from itertools import accumulate
 import numpy as np
 from scipy.special import expit, gammainccinv, gammaincinv, ndtr, ndtri
 
+from .._linear_algebra import product
 from .._types import Floats, Matrices, Matrix, TableLike
 from ..families.cumulants import Cumulants, log_gamma_cumulants
 from ..families.family import row_blocks
@@ -168,11 +169,13 @@ def averaged_sum(a: Cumulants, b: Cumulants) -> Cumulants:
     first, second = quantiles_of(a, table)[:, :, None], quantiles_of(b, table)[:, None, :]
     sums = np.maximum(first, second) + np.log(1 + np.exp(-np.abs(first - second)))
     sums = sums.reshape(len(sums), -1)
-    mean = sums @ weights
+    mean = product(sums, weights)
     off = sums - mean[:, None]
     square = off * off
-    variance = square @ weights
-    return Cumulants(mean, variance, (square * off) @ weights, (square * square) @ weights - 3 * variance * variance)
+    variance = product(square, weights)
+    return Cumulants(
+        mean, variance, product(square * off, weights), product(square * square, weights) - 3 * variance * variance
+    )
 
 
 @cache

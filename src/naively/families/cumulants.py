@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import polygamma, psi
 
+from .._linear_algebra import product
 from .._types import Floats, Index, Matrix, Numeric
 from .family import Likelihood, scores_of
 
@@ -101,12 +102,12 @@ def polynomial_cumulants(x: Floats, terms: Terms) -> list[Floats]:
     A missing value adds nothing, not even the power 0.
     """
     power, there = (~np.isnan(x)).astype(np.float64), np.where(np.isnan(x), 0.0, x)
-    out = [power @ powers[0] for powers in terms]
+    out = [product(power, powers[0]) for powers in terms]
     for degree in range(1, max(map(len, terms))):
         power = power * there
         for at, powers in enumerate(terms):
             if degree < len(powers):
-                out[at] += power @ powers[degree]
+                out[at] += product(power, powers[degree])
     return out
 
 

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .._linear_algebra import product
 from .._types import AnyArray, Floats, Label, Places
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
@@ -112,7 +113,7 @@ def expected_cost(posterior: npt.ArrayLike, cost: Cost = None) -> Floats:
     p = checked_posterior(posterior)
     if cost is None:
         return 1.0 - p
-    return np.asarray(p @ checked_cost(cost, p.shape[1]))
+    return product(p, checked_cost(cost, p.shape[1]))
 
 
 def number_decisions(p: Floats, cost: Cost, reject: float | None, values: npt.ArrayLike) -> Floats:
@@ -121,7 +122,7 @@ def number_decisions(p: Floats, cost: Cost, reject: float | None, values: npt.Ar
     if v.shape != (p.shape[1],) or not np.isfinite(v).all():
         raise InvalidInput(f"values must be a finite number for each of the {p.shape[1]} classes; found {values!r}.")
     if cost is None or (isinstance(cost, str) and cost == "squared"):
-        answer = p @ v
+        answer = product(p, v)
         costs = (p * (v - answer[:, None]) ** 2).sum(axis=1)
     elif isinstance(cost, str) and cost == "absolute":
         order = np.argsort(v)

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from .._linear_algebra import dot
 from .._types import AnyArray, ColumnLike, Floats, Label, Longs, Mask, Places
 from ..errors import InvalidInput
 from ..stats.row_weights import checked_row_weights
@@ -77,7 +78,7 @@ class EvaluatedRows:
         return np.ones(len(self.truth)) if self.weights is None else self.weights
 
     def _mean(self, of_rows: AnyArray) -> float:
-        return float(self._w @ of_rows / self.rows)
+        return dot(self._w, of_rows) / self.rows
 
     @cached_property
     def rows(self) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from .._linear_algebra import dot
 from .._types import AnyArray, Floats, Json, Label, Mask, Places
 
 # The title of rows without an answer.
@@ -26,7 +27,7 @@ def area_under_curve(score: Floats, positive: Mask, weights: Floats) -> float:
     inside, outside = (np.bincount(which, weights * part, len(values)) for part in (positive, ~positive))
     both = float(inside.sum()) * float(outside.sum())
     below = np.cumsum(outside) - outside / 2  # ties count one half
-    return float(inside @ below) / both if both else float("nan")
+    return dot(inside, below) / both if both else float("nan")
 
 
 def mean_auc(posterior: Floats, truth: Places, weights: Floats) -> float:
@@ -76,8 +77,8 @@ def standard_error_over_rows(values: AnyArray, weights: Floats) -> float:
     x, w, n = values[heavy], weights[heavy], int(heavy.sum())
     if len(np.unique(x)) < 2:
         return float("nan")
-    gaps = w * (x - w @ x / w.sum())
-    return float(math.sqrt(float(gaps @ gaps) * n / (n - 1)) / w.sum())
+    gaps = w * (x - dot(w, x) / w.sum())
+    return float(math.sqrt(dot(gaps, gaps) * n / (n - 1)) / w.sum())
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from .._linear_algebra import dot
 from .._types import Floats, JsonObject, Label, Places
 from .scores import Scores
 
@@ -142,7 +143,7 @@ def quality_of_scores(scores: Scores, source: QualitySource) -> QualityCounts:
         every[k] = np.bincount(bins, w, BINS)
     figures = {name: float(getattr(plain, name)) for name in FIGURES}
     errors = {name: float(plain.spread.get(name, np.nan)) for name in FIGURES}
-    one = float(w @ w / w.sum()) if w.any() else 1.0
+    one = dot(w, w) / float(w.sum()) if w.any() else 1.0
     other = np.maximum(every - own, 0.0)
     return QualityCounts(scores.classes, own, other, plain.confusion, figures, errors, source, one)
 

@@ -14,6 +14,7 @@ from operator import add
 
 import numpy as np
 
+from .._linear_algebra import dot
 from .._types import AnyArray, Floats, JsonObject, Label, Mask
 from .metrics import as_row_count, json_value, score_text
 from .quality_counts import BINS, bins_of
@@ -221,7 +222,7 @@ def _sums_of(values: Floats, weights: AnyArray) -> list[float]:
     heavy = weights > 0
     x, w = values[heavy], weights[heavy]
     ends = [float(x.min()), float(x.max())] if len(x) else [math.nan, math.nan]
-    return [float(len(x)), w.sum(), w @ x, w @ w, (w * w) @ x, (w * w) @ (x * x), *ends]
+    return [float(len(x)), w.sum(), dot(w, x), dot(w, w), dot(w * w, x), dot(w * w, x * x), *ends]
 
 
 def _standard_error(sums: Floats) -> float:

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from .._linear_algebra import dot
 from .._types import AnyArray, ColumnLike, Floats, FrameLike, JsonObject, Label, Longs, Places
 from . import score_inputs, score_report
 from .decision import CostMatrix, LabelledCost
@@ -170,8 +171,8 @@ class Scores(EvaluatedRows):
         """The proportion of answered rows whose answer is their true class; NaN if answers cannot be classes."""
         if self._number_cost is not None or not (self._own >= 0).any():
             return float("nan")
-        answered = float(self._w @ self._answered)
-        return float(self._w @ self._correct) / answered if answered else float("nan")
+        answered = dot(self._w, self._answered)
+        return dot(self._w, self._correct) / answered if answered else float("nan")
 
     @property
     def _accuracy_of_all(self) -> float:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._linear_algebra import dot, product, solve
 from .._types import Codes, Floats
 from ..judge.evaluated_rows import LEAST_PROBABILITY
 from .recipe import RECIPE, Recipe
@@ -57,7 +58,6 @@ class CalibrationRows(NamedTuple):
 
     def loss(self, scale: float = 1.0, bias: Floats | None = None) -> float:
         """Return the log loss of all rows together, in nats."""
-        # Sums, not products of vectors: for those the threads of BLAS would be woken each time.
         return -float((self.weights * np.log(self.of_truth(self.posterior(scale, bias)) + LEAST_PROBABILITY)).sum())
 
 
@@ -82,7 +82,7 @@ def fit_calibration(rows: CalibrationRows, biased: bool = True) -> Calibration:
 
 def penalized_loss(rows: CalibrationRows, at: Floats) -> float:
     """Return the log loss in nats and the penalty, at the logarithm of the scale and the biases, if any."""
-    return rows.loss(float(np.exp(at[0])), at[1:] if len(at) > 1 else None) + float(at @ at) / 2
+    return rows.loss(float(np.exp(at[0])), at[1:] if len(at) > 1 else None) + dot(at, at) / 2
 
 
 def newton(rows: CalibrationRows, at: Floats) -> Floats:
@@ -90,7 +90,7 @@ def newton(rows: CalibrationRows, at: Floats) -> Floats:
     now = penalized_loss(rows, at)
     for _ in range(rows.recipe.calibration_steps):
         slope, bend = derivatives(rows, at)
-        step = -np.linalg.solve(bend, slope)
+        step = -solve(bend, slope)
         step *= min(1.0, 2.0 / max(np.abs(step).max(), 1e-300))  # not far at once
         for _ in range(40):
             there = at + step
@@ -125,6 +125,6 @@ def derivatives(rows: CalibrationRows, at: Floats) -> tuple[Floats, Floats]:
         weighted = w * p
         total = weighted.sum(axis=1)
         slope[1:] += total - np.bincount(rows.truth, w, len(bias))
-        bend[1:, 1:] += np.diag(total) - weighted @ p.T
+        bend[1:, 1:] += np.diag(total) - product(weighted, p.T)
         bend[0, 1:] = bend[1:, 0] = scale * apart.sum(axis=1)
     return slope, bend

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from .._linear_algebra import dot, product
 from .._types import Floats, JsonObject, Label, Longs, Mask, Matrices
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows
@@ -175,7 +176,7 @@ class Mixture:
             np.exp(np.subtract(part, np.where(lost, 0.0, top), out=part), out=part)
             total = part.sum(axis=0)
             np.divide(part.T, total[:, None], out=shares[rows])
-            heights.append(float(self.weights[rows] @ (top + np.log(total))))
+            heights.append(dot(self.weights[rows], top + np.log(total)))
 
         model.each_block(fill, self.frame, self.how.threads)
         return sum(heights)
@@ -187,7 +188,7 @@ class Mixture:
         def add(rows: slice, columns: Matrices) -> float:
             places = self.known.places[rows]
             own = model.scorer.log_joint(columns, self.how.threads)[np.arange(len(places)), places]
-            return float(self.known.weights[rows] @ np.where(certain[places], own, 0.0))
+            return dot(self.known.weights[rows], np.where(certain[places], own, 0.0))
 
         return sum(model.each_block(add, self.known.frame, self.how.threads)) if self.known.frame.rows else 0.0
 
@@ -284,7 +285,7 @@ def fit_em(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings)
     found = run_em(mixture, shares, how.recipe.em_steps)
     if len(free) > 1 and how.in_order:
         by_name = mixture.classes.places([k for k in dict.fromkeys(declared) if mixture.classes.place(k) in free])
-        sizes = mixture.weights @ shares[:, free]
+        sizes = product(mixture.weights, shares[:, free])
         shares[:, by_name] = shares[:, free[np.argsort(-sizes, kind="stable")]]
         last = run_em(mixture, shares, len(found.path) + 1, found.path)
         found = EMRun(last.soft, last.path, found.converged)

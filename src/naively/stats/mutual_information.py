@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._linear_algebra import dot, product
 from .._types import AnyArray, Floats
 
 # Pseudo-counts that are compared, in equal steps of the logarithm; infinitely many leave 0 bits.
@@ -83,13 +84,13 @@ def information_of_values(n: Floats, each: Floats | float = 1.0) -> Information:
         return np.asarray(np.log2(raised))
 
     steps = max(AT_ONCE // len(k), 1)
-    bits = np.concatenate([leads(PSEUDO[at : at + steps]) @ here for at in range(0, len(PSEUDO), steps)]) / rows
+    bits = np.concatenate([product(leads(PSEUDO[at : at + steps]), here) for at in range(0, len(PSEUDO), steps)]) / rows
     best = int(bits.argmax())
     # By chance alone, a single division of the rows into two shows this much (half of a χ² with one degree of freedom).
     least = float(1 / (np.sqrt(2) * np.log(2) * whole))
     if bits[best] <= 0:
         return Information(0.0, least, whole)
-    squares = float(leads(PSEUDO[best : best + 1])[0] ** 2 @ here) / rows
+    squares = dot(leads(PSEUDO[best : best + 1])[0] ** 2, here) / rows
     error = np.sqrt(max(squares - bits[best] ** 2, 0.0) / whole)
     return Information(min(float(bits[best]), entropy(classes), entropy(values)), max(float(error), least), whole)
 

@@ -135,7 +135,6 @@ def measured_column(column: Floats, weights: Floats, recipe: Recipe, cuts: Float
     fine = np.asarray(np.bincount(np.searchsorted(cuts, x), w, len(cuts) + 1), dtype=np.float64)
     low, high = clipping_range(values, met, recipe.clipped)
     held = np.clip(values, low, high)
-    # Not `met @ held`: libraries of linear algebra sum in an order that depends on how many threads are free.
     centre = float((met * held).sum() / met.sum()) if len(values) else 0.0
     spread = float(np.sqrt((met * (held - centre) ** 2).sum() / met.sum())) if len(values) else 0.0
     scale = 1 / spread if spread > 1e-12 * max(abs(low), abs(high)) else 0.0

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import _kernels
+from ..._linear_algebra import product
 from ..._types import AnyArray, Codes, Floats, Mask, Places, Singles
 from ...stats.accumulators import offsets_of
 from ..recipe import Recipe
@@ -104,10 +105,10 @@ class ScreeningRows(NamedTuple):
         rows = self.weights.astype(np.float32)
         error = -p * rows
         error[self.y, np.arange(len(self.y))] += rows
-        slope = np.tensordot(error, values, 2).astype(np.float64)
+        slope = np.einsum("ki,kic->c", error, values).astype(np.float64)
         mean = np.einsum("ki,kic->ic", p, values)
         square = np.einsum("ki,kic,kic->ic", p, values, values)
-        curve = (rows @ (square - mean * mean)).astype(np.float64) + 1.0
+        curve = product(rows, square - mean * mean).astype(np.float64) + 1.0
         return np.asarray(slope * np.abs(slope) / (2 * curve))
 
     def beside(self, blocks: Sequence[ColumnBlock]) -> Singles:

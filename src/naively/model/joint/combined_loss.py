@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._linear_algebra import dot, product, solve
 from ..._types import Floats, Mask, Places
 from ...stats.arithmetic import divide
 from ..recipe import Recipe
@@ -61,8 +62,8 @@ class CombinedLoss:
                 of = [place[one] for one in terms_behind(term, part, singles)]
                 to[line, of] = 1 / max(len(of), 1)
             to[np.arange(len(part.terms), len(part.at)), len(terms) + at] = 1.0
-            curve += to.T @ part.curve @ to
-            linear += (part.curve @ part.at - part.slope) @ to
+            curve += product(product(to.T, part.curve), to)
+            linear += product(product(part.curve, part.at) - part.slope, to)
         return cls(terms, classes, curve, linear)
 
     def fit(self, recipe: Recipe) -> CombinedWeights:
@@ -79,18 +80,22 @@ class CombinedLoss:
         start = start_weights(blocks)
         pulls = np.array([term_kind(block).pull(block, by) for block, by in zip(blocks, start.tolist(), strict=True)])
         tied = self._tried(pulls, recipe.block_ridge, recipe, to)
-        towards, best, terms, found = (to @ tied.at)[: len(self.terms)], tied, blocks, to @ tied.at
+        towards, best, terms, found = product(to, tied.at)[: len(self.terms)], tied, blocks, product(to, tied.at)
         for ridge in recipe.own_ridges:
             own = self._tried(towards, ridge, recipe)
             if own.expected >= best.expected:
                 break
             best, terms, found = own, self.terms, own.at
-        near = LossNear.of(self.terms, {}, found, self.curve @ found - self.linear, self.curve)
+        near = LossNear.of(self.terms, {}, found, product(self.curve, found) - self.linear, self.curve)
         return CombinedWeights(terms, best.at, best.curve, near)
 
     def _tried(self, towards: Floats, ridge: float, recipe: Recipe, to: Floats | None = None) -> TriedWeights:
         """Return the best weights under a ridge towards some values; those of blocks if `to` says what they sum."""
-        curve, linear = (self.curve, self.linear) if to is None else (to.T @ self.curve @ to, self.linear @ to)
+        curve, linear = (
+            (self.curve, self.linear)
+            if to is None
+            else (product(product(to.T, self.curve), to), product(self.linear, to))
+        )
         size = len(towards)
         pull = np.concatenate([np.full(size, ridge), np.full(self.classes, recipe.bias_ridge)])
         bounded = np.arange(len(pull)) < size
@@ -99,8 +104,8 @@ class CombinedLoss:
         )
         on = ~bounded | (u > 0)
         inner = np.ix_(on, on)
-        correction = float(np.trace(np.linalg.solve((curve + np.diag(pull))[inner], curve[inner])))
-        loss = float(0.5 * u @ curve @ u - linear @ u)
+        correction = float(np.trace(solve((curve + np.diag(pull))[inner], curve[inner])))
+        loss = 0.5 * dot(u, product(curve, u)) - dot(linear, u)
         return TriedWeights(u, curve + np.diag(pull), loss + recipe.combined_caution * correction)
 
 
@@ -129,12 +134,12 @@ def least_quadratic(curve: Floats, linear: Floats, bounded: Mask) -> Floats:
     quadratic falls and no set of held ones comes twice (Lawson and Hanson). Several are let go at once
     while that helps.
     """
-    u: Floats = np.asarray(np.linalg.solve(curve, linear), dtype=np.float64)
+    u: Floats = solve(curve, linear)
     u[bounded] = np.maximum(u[bounded], 0.0)
     free, least, one = ~bounded | (u > 0), np.inf, False
     for _ in range(MOST_CHANGES + len(u)):
         u = _within_bounds(curve, linear, bounded, free, u)
-        slope, value = curve @ u - linear, float(0.5 * u @ curve @ u - linear @ u)
+        slope, value = product(curve, u) - linear, 0.5 * dot(u, product(curve, u)) - dot(linear, u)
         held = np.where(free, 0.0, slope)
         if held.min(initial=0.0) >= -1e-9 * np.abs(linear).max(initial=0.0):
             break
@@ -147,7 +152,7 @@ def _within_bounds(curve: Floats, linear: Floats, bounded: Mask, free: Mask, u: 
     """Go to the least point of those that are free, as far as none turns negative; those that would are held at 0."""
     while True:
         aim = np.zeros(len(u))
-        aim[free] = np.linalg.solve(curve[np.ix_(free, free)], linear[free])
+        aim[free] = solve(curve[np.ix_(free, free)], linear[free])
         below = bounded & free & (aim <= 0)
         if not below.any():
             return aim

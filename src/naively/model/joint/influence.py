@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..._linear_algebra import product, solve
 from ..._types import Floats, JsonObject, Mask, Singles
 from .associations import HeldOutRows
 from .term_kinds import term_kind
@@ -38,7 +39,7 @@ class WeightInfluence:
         at = tuple(int(one) for one in np.flatnonzero(free))
         scale = np.ones(len(curve))
         scale[: len(at)] = [1 / sizes.get(terms[one], 1.0) for one in at]
-        inverse = scale[:, None] * np.linalg.inv(curve) * scale
+        inverse = scale[:, None] * solve(curve, np.eye(len(curve))) * scale
         return cls(tuple(terms), at, inverse.astype(np.float32).astype(np.float64), share)
 
     @cached_property
@@ -69,11 +70,11 @@ class WeightInfluence:
         few = np.argsort(-np.abs(error), axis=1)[:, :likely]
         p, error, some = p[at, few], error[at, few], np.arange(few.shape[1])
         size, w = terms.shape[2], self.share * weights[:, None]
-        turned = terms[at, few] @ self.inverse[:size] + self.inverse[size:][few]
-        q = terms @ turned[:, :, :size].transpose(0, 2, 1) + turned[:, :, size:].transpose(0, 2, 1)
+        turned = product(terms[at, few], self.inverse[:size]) + self.inverse[size:][few]
+        q = product(terms, turned[:, :, :size].transpose(0, 2, 1)) + turned[:, :, size:].transpose(0, 2, 1)
         curve = (w * p)[:, :, None] * (np.eye(len(some)) - p[:, None, :])
-        inner = np.eye(len(some)) - curve @ q[at[:, :, None], few[:, :, None], some]
-        moved = q @ np.linalg.solve(inner, (w * error)[:, :, None])
+        inner = np.eye(len(some)) - product(curve, q[at[:, :, None], few[:, :, None], some])
+        moved = product(q, solve(inner, (w * error)[:, :, None]))
         return np.asarray(scores + moved[:, :, 0].T)
 
     def to_json(self) -> JsonObject:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._linear_algebra import product
 from ..._types import Codes, Floats, Singles
 from ..recipe import Recipe
 from .associations import HeldOutRows, value_scores, value_scores_left_out
@@ -47,7 +48,7 @@ class OrdinalLevels(NamedTuple):
     def density(self) -> StudentTDensities:
         """The densities over the places, one for each class."""
         n, x = self.n[:, : self.size], self.middles
-        return StudentTDensities(n.sum(axis=1), n @ x, n @ (x * x), x, self.recipe)
+        return StudentTDensities(n.sum(axis=1), product(n, x), product(n, x * x), x, self.recipe)
 
     def scores_left_out(self, codes: Codes, out: HeldOutRows) -> Iterator[tuple[str, Singles]]:
         """Give each term for the value of each row with the row left out, [class, row], by name."""

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dposv
 
+from ..._linear_algebra import cholesky, dot, eigenvectors, product, solve_by_root
 from ..._threads import in_threads
 from ..._types import Floats, Longs, Places
 from ...data.grid import Grid
@@ -128,12 +128,12 @@ class LinearScores:
         all_products = self.joint.products if enough.all() else self.joint.products[enough]
         products = self.centring.of(all_products[:, part, part].sum(axis=0))
         means, rows = self.means[enough], self.rows[enough]
-        return self.centring.of(products.T) - (means * rows[:, None]).T @ means
+        return np.asarray(self.centring.of(products.T) - product((means * rows[:, None]).T, means))
 
     @cached_property
     def _axes(self) -> tuple[Floats, Floats]:
         """The scatter within classes, by its own axes: how wide each is, and which features it is made of."""
-        width, axes = np.linalg.eigh(self._scatter)
+        width, axes = eigenvectors(self._scatter)
         return np.maximum(width, 0.0), axes
 
     @cached_property
@@ -149,9 +149,9 @@ class LinearScores:
 
     def _under(self, ridge: float) -> NarrowedScatter:
         """Return the products of means under the narrowed scatter, and the constants of columns."""
-        narrow, means = 1 / (self._axes[0] + ridge), self.means @ self._axes[1]
+        narrow, means = 1 / (self._axes[0] + ridge), product(self.means, self._axes[1])
         return NarrowedScatter(
-            narrow, means * narrow, (means * narrow) @ means.T, self.by_column(self.coefficients(ridge)[1])
+            narrow, means * narrow, product(means * narrow, means.T), self.by_column(self.coefficients(ridge)[1])
         )
 
     def _block_left_out(self, rows: RotatedRows, out: HeldOutRows, known: NarrowedScatter) -> Floats:
@@ -160,7 +160,7 @@ class LinearScores:
         more = np.where(enough, own / np.maximum(own - out.weights, 1e-9), 1.0)  # how much further the own mean lies
         lost = np.where(enough, out.weights * more, 0.0)  # of the scatter, in the direction of the row
         # Products under the narrowed scatter: of rows with themselves, and with means.
-        squares, crossed = (turned * turned) @ known.narrow, known.means @ turned.T
+        squares, crossed = product(turned * turned, known.narrow), product(known.means, turned.T)
         mine = crossed.reshape(-1)[out.own]
         far = squares - 2 * crossed + np.diag(between)[:, None]
         along = squares - crossed - mine + between[:, y]
@@ -170,7 +170,7 @@ class LinearScores:
         if (mixed := out.mixed()) is not None:
             far[:, mixed.at] = self._far_from_mixed(mixed, squares[mixed.at], crossed[:, mixed.at], between)
         scores = np.asarray(-0.5 * self.rows.sum() * (far - far.min(axis=0)))
-        return scores - known.constants.T @ missing.T if missing.any() else scores
+        return scores - product(known.constants.T, missing.T) if missing.any() else scores
 
     def _far_from_mixed(self, mixed: MixedRows, squares: Floats, crossed: Floats, between: Floats) -> Floats:
         """Return the squared distance of rows of several classes from each mean, each row left out of all of them.
@@ -190,8 +190,8 @@ class LinearScores:
             along = squares[rows, None, None] - cross[:, :, None] + between.T[some].transpose(0, 2, 1)
             along -= np.take_along_axis(cross, some, axis=1)[:, None, :]
             inner = root * np.take_along_axis(along, some[:, :, None], axis=1) * root.transpose(0, 2, 1)
-            width, axes = np.linalg.eigh(inner)
-            gain = ((along * root) @ axes) ** 2 / np.maximum(1 - width, 1e-3)[:, None, :]
+            width, axes = eigenvectors(inner)
+            gain = product(along * root, axes) ** 2 / np.maximum(1 - width, 1e-3)[:, None, :]
             far = squares[rows, None] - 2 * cross + np.diag(between)
             out[:, rows] = (far + gain.sum(axis=2)).T
         return np.asarray(out * more**2)
@@ -215,13 +215,12 @@ class LinearScores:
     def _narrowed_means(self, ridge: float) -> Floats:
         """Return the means divided by the scatter with a ridge, [feature, class]."""
         if "_axes" not in vars(self):  # rows that are left out need the axes; without them, Cholesky is much quicker
-            scatter = self._scatter.copy(order="F")
-            scatter.reshape(-1, order="F")[:: len(scatter) + 1] += ridge
-            _, found, failed = dposv(scatter, self.means.T, overwrite_a=True)
-            if not failed:
-                return np.asarray(found)
+            scatter = self._scatter.copy()
+            scatter[np.diag_indices_from(scatter)] += ridge
+            if (root := cholesky(scatter)) is not None:
+                return solve_by_root(root, self.means.T)
         width, axes = self._axes  # also where rounding leaves a scatter that is not positive
-        return np.asarray(axes @ (self.means @ axes / (width + ridge)).T)
+        return product(axes, (product(self.means, axes) / (width + ridge)).T)
 
     def by_column(self, constants: Floats) -> Floats:
         """Return the constant of each column, [column, class], given those of its features."""
@@ -234,4 +233,4 @@ def log_loss(scores: Floats, classes: RowClasses, weights: Floats) -> float:
     """Return the mean log loss of scores [class, row]."""
     below = scores - scores.max(axis=0)
     own = classes.mean_of(below)
-    return float(weights @ (np.log(np.exp(below).sum(axis=0)) - own) / weights.sum())
+    return dot(weights, np.log(np.exp(below).sum(axis=0)) - own) / float(weights.sum())

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._linear_algebra import product, sums_of_lines
 from ..._threads import in_threads
-from ..._types import Floats, Singles
-from ...data.grid import Cells, Grid
-from .associations import precision_of, row_blocks
+from ..._types import Singles
+from ...data.grid import Grid
+from .associations import precision_of
 from .linear import LinearScores, RotatedRows, sums_by_column
 from .tables import TableBuilder
 from .terms import LeaveOneOut, Term, TermKind, TermValues
@@ -84,25 +84,7 @@ def rotated_rows(held: LeaveOneOut, linear: LinearScores) -> RotatedRows:
     missing = np.hstack([cells.fine < 0, cells.codes[:, len(grid.numbers) :] < 0]).astype(np.float64)
     first = int(linear.features[0])
     precision = precision_of(len(cells) * (grid.features - first))
-    axes = linear.directions.astype(precision)
-    turned = np.empty((len(cells), axes.shape[1]), dtype=precision)
-
-    def turn(rows: slice) -> None:
-        np.matmul(features(grid, cells.take(rows), first, precision), axes, out=turned[rows])
-
-    in_threads(turn, row_blocks(len(cells)))
-    return RotatedRows(turned, missing)
-
-
-def features(grid: Grid, cells: Cells, first: int = 0, precision: npt.DTypeLike | None = None) -> Singles | Floats:
-    """Return the features of rows from some feature on, [row, feature]."""
-    size = grid.features - first
-    kind = precision_of(len(cells) * size) if precision is None else precision
-    out: Singles | Floats = np.zeros((len(cells), size), dtype=kind)
-    out[:, : 1 - min(first, 1)] = 1.0
-    for at in range(len(grid.names)):
-        if grid.flags(at).start >= first:
-            known = np.flatnonzero(cells.codes[:, at] >= 0)
-            out[known, grid.flags(at).start - first + cells.codes[known, at]] = 1.0
-    out[:, size - len(grid.numbers) :] = cells.level
-    return out
+    axes, flags = linear.directions.astype(precision), 1 + grid.offsets - first
+    begin = int(np.searchsorted(flags, 0))  # the first column that has flags
+    turned = sums_of_lines(cells.codes[:, begin:], flags[begin:], axes[: flags[-1]])
+    return RotatedRows(turned + product(cells.level.astype(precision), axes[flags[-1] :]), missing)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtr
 
+from ..._linear_algebra import dot
 from ..._types import Codes, Floats, Longs
 from ...data.grid import Grid, LabelValues, NumberBins
 from ...errors import DoesNotFit
@@ -327,5 +328,5 @@ def slope_within(x: Floats, y: Floats, n: Floats, groups: Longs, usual: float) -
     size, sides = int(groups.max(initial=0)) + 1, np.stack([np.ones(len(n)), x, y])
     whole, *sums = grouped(n * sides, groups, size)
     x, y = (side - divide(of_group, whole)[groups] for side, of_group in zip((x, y), sums, strict=True))
-    square = float(n @ x**2)
-    return float(n @ (x * y)) / square if square > 1e-9 * n.sum() else usual
+    square = dot(n, x**2)
+    return dot(n, x * y) / square if square > 1e-9 * n.sum() else usual

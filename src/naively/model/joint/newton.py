@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ..._linear_algebra import dot, product, solve, squared
 from ..._threads import in_threads
 from ..._types import Codes, Floats, Singles
 from ..recipe import Recipe
@@ -66,7 +67,7 @@ class WeightProblem:
         z = np.zeros((self.classes, len(self.y)))
 
         def fill(block: TermBlock) -> None:
-            z[1:, block.rows] = weights @ block.x
+            z[1:, block.rows] = product(weights, block.x)
 
         self._each(fill, 1)
         z += (bias - bias[0])[:, None]
@@ -85,12 +86,12 @@ class WeightProblem:
     def accuracy(self, fit: WeightFit) -> float:
         """Return the proportion of rows whose most probable class is their own."""
         p, _ = self.probabilities(np.concatenate([fit.weights, fit.bias]))
-        return float(self.rows @ self.truth.agreement(p.argmax(axis=0)) / self.rows.sum())
+        return dot(self.rows, self.truth.agreement(p.argmax(axis=0))) / float(self.rows.sum())
 
     def loss(self, v: Floats, v0: Floats, ridge: Floats) -> tuple[float, Floats]:
         """Return the loss with its ridge, and the probabilities."""
         p, own = self.probabilities(v)
-        return float(-self.rows @ own + 0.5 * (ridge * (v - v0)) @ (v - v0)), p
+        return 0.5 * dot(ridge * (v - v0), v - v0) - dot(self.rows, own), p
 
     def slope(self, p: Floats) -> Floats:
         """Return the slope of the loss without its ridge."""
@@ -132,7 +133,7 @@ class WeightProblem:
             v, loss, p = self._step(v, v0, pull, self._curve, (loss, p))
             if before - loss <= self.recipe.newton_tolerance * total:
                 break
-        expected = loss - 0.5 * float((pull * (v - v0)) @ (v - v0))
+        expected = loss - 0.5 * dot(pull * (v - v0), v - v0)
         if not caution:
             return WeightFit(v[: self.size], v[self.size :], expected / total)
         correction, curve, whole = self._correction(v, p, pull)
@@ -152,13 +153,13 @@ class WeightProblem:
         free = np.ones(len(v), dtype=bool)
         free[: self.size] = (v[: self.size] > 0) | (slope[: self.size] < 0)
         move = np.zeros(len(v))
-        move[free] = -np.linalg.solve((curve + np.diag(pull))[np.ix_(free, free)], slope[free])
+        move[free] = -solve((curve + np.diag(pull))[np.ix_(free, free)], slope[free])
         length = 1.0
         while length > 1e-4:
             tried = v + length * move
             tried[: self.size] = np.maximum(tried[: self.size], 0.0)
             found, probabilities = self.loss(tried, v0, pull)
-            if found <= loss + 1e-4 * float(slope @ (tried - v)):
+            if found <= loss + 1e-4 * dot(slope, tried - v):
                 return tried, found, probabilities
             length /= 2
         return v, loss, p
@@ -172,7 +173,7 @@ class WeightProblem:
         inner = np.ix_(on, on)
         whole = self.curve(p)
         curve = (whole + np.diag(pull))[inner]
-        return float(np.trace(np.linalg.solve(curve, self.scatter(p)[inner]))), curve, whole
+        return float(np.trace(solve(curve, self.scatter(p)[inner]))), curve, whole
 
 
 class TermBlock(NamedTuple):
@@ -195,7 +196,7 @@ class TermBlock(NamedTuple):
     def along(self, error: Floats) -> Floats:
         """Return the sum over rows and classes of each term times an error, [class, row]."""
         own = error[1:, self.rows].astype(self.x.dtype)
-        return np.asarray(np.matmul(self.x, own[:, :, None])[:, :, 0].sum(axis=0), dtype=np.float64)
+        return sum((product(*of) for of in zip(self.x, own, strict=True)), np.zeros(self.x.shape[1]))
 
     def curve(self, p: Floats, weights: Floats) -> Floats:
         """Return the curvature of the loss of these rows, by terms and biases."""
@@ -208,10 +209,10 @@ class TermBlock(NamedTuple):
             own = heavy[k] * (1 - p[k]) if classes == 2 else heavy[k]
             terms += squared(part * np.sqrt(own).astype(kind))
             mean += part * p[k].astype(kind)
-            beside[:, k] = part @ heavy[k].astype(kind)
+            beside[:, k] = product(part, heavy[k].astype(kind))
         if classes > 2:
             terms -= squared(mean * np.sqrt(weights).astype(kind))
-        out[:size, :size], out[:size, size:] = terms, beside - mean @ heavy.T.astype(kind)
+        out[:size, :size], out[:size, size:] = terms, beside - product(mean, heavy.T.astype(kind))
         out[size:, :size] = out[:size, size:].T
         out[size:, size:] = np.diag(heavy.sum(axis=1)) - squared(p * np.sqrt(weights))
         return out
@@ -223,8 +224,3 @@ class TermBlock(NamedTuple):
         for k, part in enumerate(self.x, 1):
             slopes += own[k] * part
         return squared(np.concatenate([slopes, own]))
-
-
-def squared(lines: Singles | Floats) -> Floats:
-    """Return the products of lines with each other."""
-    return np.asarray(lines @ lines.T, dtype=np.float64)

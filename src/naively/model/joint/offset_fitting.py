@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..._linear_algebra import dot
 from ..._types import Codes, Floats, Mask, Places
 from ...counting.pairs import JointCounter
 from ...stats.pairs import JointCounts
@@ -50,7 +51,7 @@ def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: Join
     # Folds hold out whole cells, so that rows which repeat lose more by it than by being left out alone.
     if log_loss(moved, truth, weights) >= log_loss(scores, truth, weights):
         return fit
-    accuracy = float(weights @ truth.agreement(moved.argmax(axis=0)) / rows)
+    accuracy = dot(weights, truth.agreement(moved.argmax(axis=0))) / rows
     loss = list(fit.loss.values())[-1] * found.loss_ratio
     return replace(fit, offsets=found, loss={**fit.loss, WITH_OFFSETS: loss}, accuracy=accuracy)
 
@@ -101,7 +102,7 @@ class RidgePath:
     def follow(self, problem: OffsetProblem, apart: OffsetRows) -> None:
         """Fit without a fold and measure on it, from the strongest ridge down, until the gain falls."""
         recipe, bare, v, most, tried = self.recipe, apart.losses(), problem.start(), -np.inf, []
-        room = recipe.offset_loss_rise * float(apart.weights @ bare)
+        room = recipe.offset_loss_rise * dot(apart.weights, bare)
         many = float(apart.weights.sum()) >= recipe.cell_rows
         for ridge in self.ridges:
             v = problem.solve(v, ridge, recipe.cell_evaluations, recipe.offset_rough_tolerance)
@@ -109,16 +110,16 @@ class RidgePath:
             self.gains[ridge].append(gain)
             self.found[ridge].append(v)
             tried.append(ridge)
-            total = float(apart.weights @ gain)
+            total = dot(apart.weights, gain)
             most = max(most, total)
             if many and total < most - room:
                 break
         self.ridges, self.weights = tried, np.concatenate([self.weights, apart.weights])
-        self.bare += float(apart.weights @ bare)
+        self.bare += dot(apart.weights, bare)
 
     def gain(self, ridge: float) -> float:
         """Return the gain of all held-out rows so far, in nats."""
-        return float(self.weights @ np.concatenate(self.gains[ridge]))
+        return dot(self.weights, np.concatenate(self.gains[ridge]))
 
     @property
     def best(self) -> float:
@@ -132,8 +133,8 @@ class RidgePath:
     def is_clear(self) -> bool:
         """Tell whether the gain is more than a nat, and clear beside its standard error."""
         each, recipe = np.concatenate(self.gains[self.best]), self.recipe
-        total = float(self.weights @ each)
-        error = float(np.sqrt(self.weights @ (each - total / self.rows) ** 2))
+        total = dot(self.weights, each)
+        error = float(np.sqrt(dot(self.weights, (each - total / self.rows) ** 2)))
         return total > max(recipe.offset_price, recipe.cell_gain_errors * error)
 
 

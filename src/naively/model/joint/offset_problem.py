@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels import fit_offsets, offset_loss
+from ..._linear_algebra import dot, product
 from ..._threads import threads_here
 from ..._types import Codes, Floats, Longs
 from ...families.family import padded
@@ -87,7 +88,7 @@ class OffsetPenalty:
         out = np.empty((self.parameters, slope.shape[1]))
         out[: self.size] = slope
         for at, (run, positions) in enumerate(self.runs, self.size):
-            out[at] = positions @ slope[run]
+            out[at] = product(positions, slope[run])
         return out
 
     def curve(self, ridge: float) -> Floats:
@@ -107,8 +108,8 @@ def standard_positions(n: Floats) -> Floats:
     """Return places 0, 1, 2, … less their mean over their deviation, given the rows at each."""
     total = max(float(n.sum()), 1e-300)
     at = np.arange(len(n), dtype=np.float64)
-    at -= float(at @ n) / total
-    spread = float(np.sqrt(at**2 @ n / total))
+    at -= dot(at, n) / total
+    spread = float(np.sqrt(dot(at**2, n) / total))
     return at / spread if spread > 0 else at
 
 
@@ -168,7 +169,7 @@ class OffsetProblem:
             of_cells[:, k] = np.bincount(flat, weights, size + 1)
         out = self.penalty.of_parameters(of_cells[:size])
         for at, (run, positions) in enumerate(self.penalty.runs, size):
-            out[at] = positions**2 @ of_cells[run]
+            out[at] = product(positions**2, of_cells[run])
         return out
 
     def fall(self, v: Floats) -> float:

@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
 
+from ..._linear_algebra import cholesky, eigenvectors, log_determinants, product, solve_by_root
 from ..._types import Floats, Longs, Singles
 from ...data.grid import Cells, Grid
 from .associations import HeldOutRows, MixedRows, precision_of
@@ -124,7 +124,7 @@ class QuadraticScores:
     def means(self) -> Floats:
         """The mean of each class, [class, direction]; a class of less than two rows has that of all rows."""
         rows = self.linear.rows
-        sums = self.linear.joint.products[:, 0][:, self.linear.features] @ self.directions
+        sums = product(self.linear.joint.products[:, 0][:, self.linear.features], self.directions)
         overall, enough = sums.sum(axis=0) / max(rows.sum(), 1e-300), (rows >= 2)[:, None]
         return np.where(enough, sums / np.where(enough, rows[:, None], 1.0), overall)
 
@@ -135,7 +135,7 @@ class QuadraticScores:
         part = slice(int(self.linear.features[0]), int(self.linear.features[-1]) + 1)
         out = np.zeros((len(rows), means.shape[1], means.shape[1]))
         for k in np.flatnonzero(rows >= 2):
-            products = self.directions.T @ self.linear.joint.products[k, part, part] @ self.directions
+            products = product(product(self.directions.T, self.linear.joint.products[k, part, part]), self.directions)
             out[k] = products - rows[k] * np.outer(means[k], means[k])
         return out
 
@@ -177,7 +177,7 @@ class QuadraticScores:
                 precision = inverted(self.covariance(k, by, less, whole))
                 found[k, own] = self._without(k, precision, x[own], out.some(own), by.lost(less, whole))
         if not known:
-            found -= constants @ missing.T
+            found -= product(constants, missing.T)
         return np.asarray(found - found.max(axis=0))
 
     def _without(self, k: int, precision: Precision, x: Singles | Floats, out: HeldOutRows, share: Lost) -> Floats:
@@ -185,9 +185,12 @@ class QuadraticScores:
         y, rows = out.y, self.linear.rows[out.y]
         more = np.where(rows >= 2, rows / np.maximum(rows - out.weights, 1e-9), 1.0)  # how much further the mean lies
         lost = np.where(rows >= 2, out.weights * more, 0.0) * (share.of_all + np.where(y == k, share.of_class, 0.0))
-        turned = x @ precision.matrix.astype(x.dtype)
-        squares, crossed = np.einsum("rd,rd->r", turned, x).astype(np.float64), turned @ self.means.T.astype(x.dtype)
-        between = self.means @ precision.matrix @ self.means.T
+        turned = product(x, precision.matrix.astype(x.dtype))
+        squares, crossed = (
+            np.einsum("rd,rd->r", turned, x).astype(np.float64),
+            product(turned, self.means.T.astype(x.dtype)),
+        )
+        between = product(product(self.means, precision.matrix), self.means.T)
         own, here = crossed[np.arange(len(y)), y].astype(np.float64), crossed[:, k].astype(np.float64)
         far = squares - 2 * here + between[k, k]
         along = squares - here - own + between[k, y]
@@ -211,19 +214,19 @@ class QuadraticScores:
         few = np.argsort(-left, axis=0, kind="stable")[: self.linear.recipe.mixed_classes]
         lost = np.take_along_axis(left * more, few, axis=0)
         roots = np.sqrt(lost * (share.of_all + np.where(few == k, share.of_class, 0.0))).T
-        between, found = means @ precision.matrix @ means.T, np.empty(len(x))
+        between, found = product(product(means, precision.matrix), means.T), np.empty(len(x))
         for begin in range(0, len(x), MIXED_ROWS):
             at = slice(begin, begin + MIXED_ROWS)
             part, some, root = x[at].astype(np.float64), few[:, at].T, roots[at]
-            turned = part @ precision.matrix
-            squares, crossed = (turned * part).sum(axis=1), turned @ means.T
+            turned = product(part, precision.matrix)
+            squares, crossed = (turned * part).sum(axis=1), product(turned, means.T)
             theirs = np.take_along_axis(crossed, some, axis=1)
             along = (squares - crossed[:, k])[:, None] - theirs + between[k][some]
             inner = squares[:, None, None] - theirs[:, :, None] - theirs[:, None, :]
             inner += between[some[:, :, None], some[:, None, :]]
-            width, axes = np.linalg.eigh(root[:, :, None] * inner * root[:, None, :])
+            width, axes = eigenvectors(root[:, :, None] * inner * root[:, None, :])
             rest = np.maximum(1 - width, LEAST_REST)
-            gain = ((along * root)[:, None, :] @ axes)[:, 0] ** 2 / rest
+            gain = product((along * root)[:, None, :], axes)[:, 0] ** 2 / rest
             far = squares - 2 * crossed[:, k] + between[k, k] + gain.sum(axis=1)
             found[at] = -0.5 * (far * more[k, at] ** 2 + precision.log_det + np.log(rest).sum(axis=1))
         return found
@@ -238,7 +241,7 @@ class QuadraticScores:
         for k, size in enumerate(rows.tolist()):
             covariance = self.covariance(k, by, size, whole)
             precision = inverted(covariance)
-            squares[k], slopes[k] = -0.5 * precision.matrix, precision.matrix @ means[k]
+            squares[k], slopes[k] = -0.5 * precision.matrix, product(precision.matrix, means[k])
             constants[k] = self._constants(k, covariance, precision)
         return QuadraticParts(*(part - part.mean(axis=0) for part in (squares, slopes, constants)))
 
@@ -252,7 +255,7 @@ class QuadraticScores:
         first, last = self._log_dets(covariance), -self._log_dets(precision.matrix)
         spread = float((first - last).sum())
         share = (precision.log_det - float(last.sum())) / spread if spread > 1e-9 else 0.5
-        means = self.means[k] * (precision.matrix @ self.means[k])
+        means = self.means[k] * product(precision.matrix, self.means[k])
         return np.asarray(-0.5 * (last + share * (first - last) + np.bincount(self._owners, means, len(first))))
 
     @cached_property
@@ -279,18 +282,16 @@ class QuadraticScores:
             if at.shape[1] == 1:
                 out[some] = np.log(diagonal[at[:, 0]])
             else:
-                out[some] = np.linalg.slogdet(matrix[at[:, :, None], at[:, None, :]])[1]
+                out[some] = log_determinants(matrix[at[:, :, None], at[:, None, :]])
         return out
 
 
 def inverted(covariance: Floats) -> Precision:
     """Return the inverse of a covariance; a ridge has made it positive."""
-    root, failed = dpotrf(covariance.T, lower=1, clean=1)
-    assert not failed, "a ridge makes every covariance positive"
-    half, _ = dpotri(root, lower=1)  # the upper half stays 0
-    whole = half + half.T
-    whole.reshape(-1)[:: len(whole) + 1] *= 0.5
-    return Precision(whole, 2 * float(np.log(np.diagonal(root)).sum()))
+    root = cholesky(covariance)
+    assert root is not None, "a ridge makes every covariance positive"
+    half = solve_by_root(root, np.eye(len(root)))
+    return Precision((half + half.T) / 2, 2 * float(np.log(np.diagonal(root)).sum()))
 
 
 def contrasts(size: int) -> Floats:

@@ -15,6 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from ..._kernels import Scorer
+from ..._linear_algebra import product
 from ..._types import Floats, Longs, Matrix
 from ...data.grid import Cells, Grid
 from ...families.family import padded
@@ -42,7 +43,7 @@ class QuadraticTable:
         """Return the term under a shrinkage and a weight."""
         scores = QuadraticScores(counts.linear("numbers"))
         parts, to = scores.parts(by), scores.directions
-        products, slopes = to @ (weight * parts.squares) @ to.T, weight * parts.slopes @ to.T
+        products, slopes = product(product(to, weight * parts.squares), to.T), product(weight * parts.slopes, to.T)
         return cls(counts.joint.classes, counts.grid, products, slopes, weight * parts.constants.T)
 
     @property

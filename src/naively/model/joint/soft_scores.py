@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._linear_algebra import dot
 from ..._types import Floats
 from ...counting.rows import Rows
 from ...stats import Counts
@@ -37,5 +38,5 @@ def soft_scores(
             place = np.full(len(at), k, dtype=np.int32)
             joint[at, k] = leave_one_out_log_joint(model, counts, some, place, prior, threads)[:, k]
     scores, truth = joint.T, RowClasses(y, held.soft)
-    accuracy = float(weights @ truth.agreement(scores.argmax(axis=0)) / weights.sum())
+    accuracy = dot(weights, truth.agreement(scores.argmax(axis=0))) / float(weights.sum())
     return log_loss(np.maximum(scores, scores.max(axis=0) - 700), truth, weights), accuracy

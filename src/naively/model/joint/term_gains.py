@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._linear_algebra import dot
 from ..._types import Floats, Singles
 from .soft_rows import RowClasses
 
@@ -18,8 +19,8 @@ class TermGains:
 
     def of(self, values: Singles) -> float:
         """Return by how much the log loss would fall if a term had a weight, to the second order."""
-        slope, weighted = float(np.vdot(self.error, values)), self.p * values
+        slope, weighted = dot(self.error.ravel(), values.ravel()), self.p * values
         mean = weighted.sum(axis=0)
         weighted *= values
-        curve = float(self.rows @ (weighted.sum(axis=0) - mean * mean)) + 1.0
+        curve = dot(self.rows, weighted.sum(axis=0) - mean * mean) + 1.0
         return slope * abs(slope) / (2 * curve)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from ..._linear_algebra import dot
 from ..._types import Floats, Singles
 from ..recipe import Recipe
 from .influence import WeightedValues, WeightInfluence
@@ -32,7 +33,7 @@ def fit_weights(counts: TermCounts, sample: JointSample) -> tuple[JointFit, Floa
     values = {term: found for kind in kinds_of(recipe) for term, found in kind.fit(held)}
     loss = {"each column alone": log_loss(counts.prior[:, None] + columns_alone(values, held), truth, w)}
     if not values:
-        accuracy = float(w @ truth.agreement(np.full(len(y), counts.prior.argmax())) / w.sum())
+        accuracy = dot(w, truth.agreement(np.full(len(y), counts.prior.argmax()))) / float(w.sum())
         fit = JointFit({}, {}, counts.prior, loss, len(y), accuracy, copies=sample.copies)
         return fit, np.tile(counts.prior[:, None], len(y))
     scaled = {term: term_kind(term).scaled(term, found) for term, found in values.items()}
@@ -81,7 +82,7 @@ def effective_weights(weights: Floats, copies: bool = True) -> Floats:
     The ridges are measured in rows. Rows whose weights sum to 1 would leave the weights of terms where they started;
     rows whose weights differ are worth as many as their effective number, (Σw)² / Σw².
     """
-    by = max(1.0, len(weights) / weights.sum()) if copies else weights.sum() / (weights @ weights)
+    by = max(1.0, len(weights) / weights.sum()) if copies else weights.sum() / dot(weights, weights)
     return np.asarray(weights * by)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import _kernels
+from ..._linear_algebra import dot
 from ..._types import Codes, Floats, Mask, Matrices, Matrix, Singles
 from ..recipe import Recipe
 from .joint_fit import WITH_WORD_OFFSETS, JointFit
@@ -109,7 +110,7 @@ def with_word_offsets(
     if not found:
         return fit
     loss = dict(fit.loss) | {WITH_WORD_OFFSETS: list(fit.loss.values())[-1] - saved}
-    accuracy = float(w @ truth.agreement(scores.argmax(axis=0)) / w.sum())
+    accuracy = dot(w, truth.agreement(scores.argmax(axis=0))) / float(w.sum())
     return replace(fit, word_offsets=found, loss=loss, accuracy=accuracy)
 
 

@@ -1,0 +1,90 @@
+"""Products and decompositions of matrices of numbers: the same bits wherever they are computed, whatever runs beside.
+
+The library behind NumPy's products (BLAS) adds up in an order that depends on its threads, on how many of them are
+free, and on the processor. Our kernels do not; so no other module uses that library.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _kernels
+from ._threads import threads_here
+from ._types import AnyArray, Codes, Floats, Longs
+
+
+def product(a: AnyArray, b: AnyArray) -> AnyArray:
+    """Return a·b as NumPy's operator @ does: of vectors, matrices, or matrices one by one. Singles give singles."""
+    kind: type = np.float32 if a.dtype == b.dtype == np.float32 else np.float64
+    a, b = np.asarray(a, kind), np.asarray(b, kind)
+    if b.ndim == 1:
+        lines = np.atleast_2d(a)
+        found: AnyArray = np.empty(lines.shape[0], kind)
+        _kernels.multiply_vector(lines, np.ascontiguousarray(b), found, threads_here())
+        return found if a.ndim > 1 else found[0]
+    rows, columns = np.atleast_2d(a), b
+    count = max(rows.shape[0] if rows.ndim == 3 else 1, columns.shape[0] if columns.ndim == 3 else 1)
+    rows, columns = (np.broadcast_to(part, (count, *part.shape[-2:])) for part in (rows, columns))
+    out: AnyArray = np.empty((count, rows.shape[1], columns.shape[2]), kind)
+    _kernels.multiply(rows, columns, out, False, threads_here())
+    out = out if max(a.ndim, b.ndim) == 3 else out[0]
+    return out if a.ndim > 1 else out[..., 0, :]
+
+
+def dot(a: AnyArray, b: AnyArray) -> float:
+    """Return the sum of the products of two vectors."""
+    return float(product(a, b))
+
+
+def squared(lines: AnyArray) -> Floats:
+    """Return the products of lines with each other."""
+    out: AnyArray = np.empty((1, len(lines), len(lines)), lines.dtype)
+    _kernels.multiply(lines[None], lines.T[None], out, True, threads_here())
+    return np.asarray(out[0], dtype=np.float64)
+
+
+def sums_of_lines(codes: Codes, offsets: Longs, table: AnyArray) -> AnyArray:
+    """Return the sum of the lines of a table for each row: one for each code, of the column's part of the table."""
+    out: AnyArray = np.zeros((len(codes), table.shape[1]), table.dtype)
+    _kernels.add_lines(codes, offsets, np.ascontiguousarray(table), out, threads_here())
+    return out
+
+
+def solve(a: Floats, b: Floats) -> Floats:
+    """Return x with a·x = b, of one matrix or many; b is a vector, or has as many dimensions as a."""
+    matrices = np.array(a if a.ndim == 3 else a[None], np.float64, order="C")
+    sides = np.array(b.reshape(len(matrices), matrices.shape[1], -1), np.float64, order="C")
+    if _kernels.factor_lu(matrices, sides, threads_here()) >= 0:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return sides.reshape(b.shape)
+
+
+def log_determinants(matrices: Floats) -> Floats:
+    """Return the logarithm of the size of the determinant of each matrix."""
+    parts = np.array(matrices, np.float64, order="C")
+    _kernels.factor_lu(parts, np.empty((*parts.shape[:2], 0)), threads_here())
+    with np.errstate(divide="ignore"):  # a determinant of 0
+        return np.asarray(np.log(np.abs(np.diagonal(parts, axis1=1, axis2=2))).sum(axis=1))
+
+
+def cholesky(a: Floats) -> Floats | None:
+    """Return L with L·Lᵀ = a, a symmetric matrix; None if it is not positive definite."""
+    root = np.array(a, np.float64, order="C")
+    return root if _kernels.factor_cholesky(root) else None
+
+
+def solve_by_root(root: Floats, b: Floats) -> Floats:
+    """Return x with L·Lᵀ·x = b, given L."""
+    found = np.array(b, np.float64, order="C")
+    _kernels.solve_cholesky(root, found)
+    return found
+
+
+def eigenvectors(a: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvalues of symmetric matrices, rising, and their eigenvectors, one in each column."""
+    axes = np.array(a if a.ndim == 3 else a[None], np.float64, order="C")
+    values = np.empty(axes.shape[:2])
+    if not _kernels.eigenvectors(axes, values, threads_here()):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+    axes = axes.transpose(0, 2, 1)
+    return (values, axes) if a.ndim == 3 else (values[0], axes[0])
