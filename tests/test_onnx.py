@@ -49,7 +49,7 @@ LIST = None if SHARED is None else SHARED / "datasets.json"
 SETS = json.loads(LIST.read_text("utf-8")) if LIST is not None and LIST.exists() else {}
 TABLES = [name for name, about in SETS.items() if about["task"] == "tabular"]
 # Tables that have each kind of column, many classes and missing values; the others are for the night.
-BY_DAY = {"votes", "glass", "hepatitis", "zoo", "dermatology"}
+BY_DAY = {"votes", "glass", "hepatitis", "zoo"}
 each_model = pytest.mark.parametrize("model", MODELS)
 
 

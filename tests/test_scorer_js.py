@@ -33,7 +33,7 @@ SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datas
 MOST = 800  # rows of a set that a model is fitted with: what is compared does not get truer with more
 ASKED = 100
 # Sets that have each kind of column, many classes, missing values and texts; the others are for the night.
-BY_DAY = {"votes", "glass", "hepatitis", "balance-scale", "nursery", "trec-questions"}
+BY_DAY = {"votes", "glass", "hepatitis", "balance-scale", "trec-questions"}
 each_model = pytest.mark.parametrize("model", MODELS)
 
 # What is asked of the scorer in the chromium, of each row of a model.
