@@ -324,3 +324,10 @@ def test_a_readme_quotes_what_the_demo_prints(page, capsys):
     quoted = re.findall(r"\| (\d+\.\d) % \|$", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert len(printed) == 3
     assert sorted(printed) == sorted(quoted)
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
+def test_a_readme_has_the_accuracy_that_the_command_line_measures(page):
+    """Fitting the file, as `demo` does first, scores the same rows on the same folds as its table of accuracies."""
+    scores = naively.cross_validate(ROOT / "examples" / "penguins.csv", target="species", cv=5)
+    assert f"| `NaiveBayes()` | {100 * scores.accuracy:.1f} % |" in (ROOT / page).read_text(encoding="utf-8")
