@@ -373,3 +373,11 @@ def test_the_command_takes_bins(tmp_path):
 
     assert done.exit_code == 0, done.output
     assert nv.load(out).schema_["humps"] == learned().schema_["humps"]
+
+
+def test_bins_of_whole_numbers_are_named_by_the_numbers_that_they_hold():
+    """Cuts that were found lie between the numbers; cuts that were given are named as they are."""
+    x = np.repeat([0, 1, 2, 5, 9], 40)
+    found = [f.names() for f in (nv.Bins(5).cut(x.astype(float), np.ones(len(x))), nv.Bins(cuts=[1.5, 6]))]
+    assert found[0] == ["up to 0", "1", "2", "5", "9 or more"]
+    assert found[1] == ["up to 1.5", "1.5 to 6", "above 6"]

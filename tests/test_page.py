@@ -224,3 +224,80 @@ def test_the_typical_row_is_the_middle_of_each_column():
     columns = [{"name": str(at), "distribution": one} for at, one in enumerate([bins, labels, normal, None])]
     values = [{"name": "0"}, {"name": "1", "values": ["a", "b"]}, {"name": "2"}, {"name": "3"}]
     assert typical_row(columns, {"columns": values}) == {"0": 15.0, "1": "b", "2": 1.75, "3": None}
+
+
+# -- columns of whole numbers -----------------------------------------------------------------------------------------
+
+
+def whole_table(rows: int = 600) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return columns of whole numbers, of numbers and of times, and classes that follow from the age."""
+    rng = np.random.default_rng(4)
+    age = rng.integers(18, 72, rows)
+    columns = {
+        "age": age,
+        "with gaps": np.where(rng.random(rows) < 0.1, np.nan, age),  # pandas makes floats of these
+        "flag": rng.integers(0, 2, rows),
+        "score": 5 * rng.integers(0, 4, rows),
+        "halves": rng.integers(0, 9, rows) / 2,
+        "weight": np.round(rng.normal(70, 9, rows), 1),
+        "day": np.datetime64("2024-01-01") + rng.integers(0, 5, rows),
+    }
+    return columns, np.where(age + rng.normal(0, 9, rows) > 45, "old", "young")
+
+
+def distributions(nb: nv.NaiveBayes) -> dict[str, dict]:
+    """Return the distribution of each column of a page."""
+    return {facts["name"]: facts["distribution"] for facts in page_data(nb).columns}
+
+
+def test_columns_of_whole_numbers_have_bins_between_whole_numbers():
+    """By their type, or by their values; every whole number is counted in its bin."""
+    table, y = whole_table()
+    found = distributions(nv.NaiveBayes().fit(table, y))
+    for name in ("age", "with gaps"):
+        shown = found[name]
+        assert shown["whole"]
+        assert all(cut % 1 == 0.5 for cut in shown["cuts"])
+        assert shown["low"] % 1 == shown["high"] % 1 == 0
+        places = np.searchsorted(shown["cuts"], table[name][~np.isnan(table[name])])
+        assert np.bincount(places).tolist() == np.sum(shown["counts"], axis=0).tolist()
+    assert not any("whole" in found[name] or "values" in found[name] for name in ("halves", "weight", "day"))
+
+
+def test_few_different_whole_numbers_are_drawn_by_value():
+    table, y = whole_table()
+    nb = nv.NaiveBayes().fit(table, y)
+    found = distributions(nb)
+    for name, values in {"flag": [0, 1], "score": [0, 5, 10, 15]}.items():
+        assert found[name]["values"] == values
+        assert np.sum(found[name]["counts"], axis=0).tolist() == [(table[name] == value).sum() for value in values]
+        assert (found[name]["low"], found[name]["high"]) == (values[0], values[-1])
+    assert "values" not in found["age"]
+    texts = Elements(nb.report(table, y).html).texts
+    assert {"0", "5", "10", "15"} <= set(texts)
+
+
+def test_rare_numbers_within_a_bin_are_not_drawn_as_another_value():
+    """A bin of several whole numbers is not called by one of them."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.integers(0, 3, 400), [7, 9]])
+    found = distributions(nv.NaiveBayes().fit({"x": x}, rng.integers(0, 2, len(x))))["x"]
+    assert found["whole"]
+    assert "values" not in found or found["values"] == [0, 1, 2, 7, 9]
+
+
+def test_merged_models_know_whole_numbers():
+    table, y = whole_table()
+    parts = [{name: column[half] for name, column in table.items()} for half in (slice(0, 300), slice(300, 600))]
+    merged = nv.merge(*(nv.NaiveBayes().fit(part, y[at : at + 300]) for part, at in zip(parts, (0, 300), strict=True)))
+    found = distributions(merged)
+    assert found["flag"]["values"] == [0, 1]
+    assert found["age"]["whole"]
+
+
+def test_the_typical_row_has_whole_numbers():
+    table, y = whole_table()
+    nb = nv.NaiveBayes().fit(table, y)
+    cells = typical_row(page_data(nb).columns, nb.flat().to_json())
+    assert cells["score"] in (0, 5, 10, 15)
+    assert cells["age"] % 1 == 0

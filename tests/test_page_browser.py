@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -560,3 +561,25 @@ def test_axe_finds_nothing_where_there_are_texts(chromium, messages, hotels, sch
             found = axe.run(page, context="body")
             assert not found.response["violations"], found.generate_report()
             assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_whole_numbers_are_shown_and_stepped_as_such(chromium, folder, language):
+    """Sliders end at whole numbers and step by 1; bins are named by the whole numbers that they hold."""
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"age": rng.integers(18, 72, 300), "flag": rng.integers(0, 2, 300)})
+    table["y"] = np.where(table["age"] + rng.normal(0, 9, 300) > 45, "old", "young")
+    shown = Shown(folder, f"whole-{language}", nv.NaiveBayes().fit(table, target="y"), table, "y", language=language)
+    with silent_page(chromium) as page:
+        opened(page, shown.url)
+        sliders = page.eval_on_selector_all(
+            "input[type=range]", "all => all.map(({min, max, step}) => [min, max, step])"
+        )
+        counts = page.locator(".column.number .counts").all_inner_texts()
+    between = {"en": "to", "zh": "至"}[language]
+    assert len(sliders) == 2
+    assert all(one.isdigit() for slider in sliders for one in slider)
+    assert [step for *_, step in sliders] == ["1", "1"]
+    assert sliders[1][:2] == ["0", "1"]
+    assert re.match(rf"\d+ {between} \d+:", counts[0])
+    assert re.match(r"[01]:", counts[1])

@@ -17,6 +17,7 @@ from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.errors import InvalidInput, NotInstalled
+from naively.explain.column_distributions import column_distribution
 from naively.explain.nomogram import nomogram_axes
 from naively.explain.nomogram_chart import labelled_marks
 from naively.explain.plots import reliability_points
@@ -395,3 +396,15 @@ def test_the_pictures_of_the_guide_are_what_is_drawn():
         drawn = ElementTree.fromstring(vl_convert.vegalite_to_svg(chart.to_dict()))
         kept = ElementTree.parse(ROOT / "docs" / "images" / name)
         assert [text.text for text in kept.iter(f"{SVG}text")] == [text.text for text in drawn.iter(f"{SVG}text")]
+
+
+def test_whole_numbers_are_charted_as_whole_numbers():
+    """A few of them as bars of single values, others in bins whose edges lie halfway between two of them."""
+    rng = np.random.default_rng(3)
+    age = rng.integers(18, 72, 300)
+    nb = nv.NaiveBayes().fit({"age": age, "flag": rng.integers(0, 2, 300)}, np.where(age > 44, "old", "young"))
+    fitted = nb.fitted_
+    of = {name: column_distribution(fitted.model, fitted.all_counts, name) for name in ("age", "flag")}
+    assert of["flag"].values == ["0", "1"]
+    assert of["age"].whole
+    assert all(edge % 1 == 0.5 for edge in of["age"].edges)

@@ -10,14 +10,19 @@ from typing import TypeAlias
 import numpy as np
 
 from .._types import Floats, Label
+from ..data.column import Column
 from ..data.grid import NumberBins
 from ..families.family import shown_label
+from ..markup.numbers import number_text
 from ..model.protocols import FittedModel
 from ..stats import Counts
 from ..stats.arithmetic import commonest
+from ..stats.quantiles import whole_neighbors
 
 # Bins, values and points of a curve that are drawn; those beside them are put together.
 DRAWN_BINS, DRAWN_VALUES, CURVE_POINTS = 24, 10, 33
+# Columns of up to so many different whole numbers are drawn by value.
+SINGLE_NUMBERS = 12
 # A normal curve is drawn as far as this many standard deviations.
 CURVE_WIDTH = 3.0
 
@@ -33,6 +38,7 @@ class BinnedDistribution:
     shares: Floats
     low: float
     high: float
+    whole: bool = False  # whether all numbers are whole; edges lie halfway between two of them then
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +47,7 @@ class ValueDistribution:
 
     values: list[str]
     shares: Floats
+    numbers: tuple[float, ...] = ()  # the values, where they are numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +66,10 @@ def column_distribution(model: FittedModel, counts: Counts, name: str) -> Distri
     joint = counts.joint
     if joint is not None and (place := _place_of(joint.grid.numbers, name)) is not None:
         begin, end = list(pairwise(joint.grid.fine_offsets.tolist()))[place]
-        return _of_bins(joint.grid.numbers[place], joint.fine[:, begin:end])
+        bins, n = joint.grid.numbers[place], joint.fine[:, begin:end]
+        if numbers := single_numbers(bins, n, model.number_summaries[name]):
+            return ValueDistribution([number_text(x, 12) for x in numbers], _proportions(n), tuple(numbers))
+        return _of_bins(bins, n, holds_whole_numbers(model.schema[name], bins.cuts))
     if name in model.label_tables:
         table = model.label_tables[name]
         return _of_values(table.n, table.values.labels)
@@ -72,12 +82,43 @@ def _place_of(numbers: Sequence[NumberBins], name: str) -> int | None:
     return next((at for at, bins in enumerate(numbers) if bins.name == name), None)
 
 
-def _of_bins(bins: NumberBins, n: Floats) -> BinnedDistribution:
+def holds_whole_numbers(column: Column, cuts: Sequence[float]) -> bool:
+    """Tell whether a column holds whole numbers: by its type, or because all its cuts lie between such numbers."""
+    if column.type in ("whole", "time"):
+        return column.type == "whole"
+    return whole_neighbors(np.array(cuts, dtype=np.float64)) is not None
+
+
+def single_numbers(bins: NumberBins, n: Floats, summary: tuple[Floats, Floats, Floats]) -> list[float]:
+    """Return the whole number that each fine bin [class, bin] holds; none if a bin holds several, or if they are many.
+
+    Cuts tell the numbers next to them. Beyond the outermost cuts nothing else lies if these numbers have the sum of
+    squared deviations that was counted.
+    """
+    if not 1 < n.shape[1] <= SINGLE_NUMBERS or (sides := whole_neighbors(np.array(bins.cuts))) is None:
+        return []
+    below, above = sides
+    rows, mean, ssd = (part[:, None] for part in summary)
+    if (above[:-1] != below[1:]).any() or len(rows) != len(n):
+        return []
+    values = np.append(below, above[-1])
+    apart = (n * (values - mean) ** 2).sum(axis=1)
+    room = 1e-6 * np.maximum(apart, 1e-3 * n.sum(axis=1))
+    same = np.abs(apart - ssd[:, 0]) <= room
+    return values.tolist() if (same | (rows[:, 0] == 0)).all() else []
+
+
+def _of_bins(bins: NumberBins, n: Floats, whole: bool) -> BinnedDistribution:
     starts = np.arange(0, n.shape[1], -(-n.shape[1] // DRAWN_BINS))
     cuts = [bins.cuts[at - 1] for at in starts[1:].tolist()]
     low, high = outer_edges(bins, cuts)
     shares = _proportions(np.add.reduceat(n, starts, axis=1))
-    return BinnedDistribution([low, *cuts, high], shares, bins.low, bins.high)
+    edges = [low, *cuts, high]
+    if whole:
+        edges = np.unique(np.floor(edges) + 0.5).tolist() if len(cuts) else [np.floor(low) - 0.5, np.ceil(high) + 0.5]
+    if len(edges) != len(shares[0]) + 1:  # bins of numbers that are not whole, in a column of whole numbers
+        edges, whole = [low, *cuts, high], False
+    return BinnedDistribution(edges, shares, bins.low, bins.high, whole)
 
 
 def outer_edges(bins: NumberBins, cuts: Sequence[float]) -> tuple[float, float]:

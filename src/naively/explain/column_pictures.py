@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from math import ceil, floor
 
 from .._types import Floats
 from ..markup.numbers import number_text
@@ -19,7 +20,10 @@ def distribution_picture(found: Distribution | None, classes: Collection[int]) -
         names = ", ".join(name[:30] for name in found.values)
         return grouped_bars(_lines(found.shares, classes), f"Proportion of each value by class: {names}")
     if isinstance(found, BinnedDistribution):
-        ends = f"from {number_text(found.edges[0])} to {number_text(found.edges[-1])}"
+        low, high = found.edges[0], found.edges[-1]
+        if found.whole:
+            low, high = ceil(low), floor(high)
+        ends = f"from {number_text(low, 12 if found.whole else 4)} to {number_text(high, 12 if found.whole else 4)}"
         return step_histogram(found.edges, _lines(found.shares, classes), f"Histogram by class, {ends}")
     ends = f"from {number_text(found.points[0])} to {number_text(found.points[-1])}"
     return curves(_lines(found.density, classes), f"Normal density by class, {ends}")

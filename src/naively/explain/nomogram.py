@@ -18,7 +18,7 @@ from ..markup.numbers import number_text
 from ..model.protocols import FittedModel
 from ..stats import Counts
 from ..stats.arithmetic import commonest
-from .column_distributions import BinnedDistribution, NormalDistribution, column_distribution
+from .column_distributions import BinnedDistribution, NormalDistribution, ValueDistribution, column_distribution
 from .evidence import Evidence
 
 # Values of labels and of numbers that have a mark on their axis.
@@ -138,6 +138,8 @@ def _range_of(model: FittedModel, counts: Counts, column: Column) -> tuple[float
     found = column_distribution(model, counts, column.name)
     if isinstance(found, BinnedDistribution):
         return found.low, found.high
+    if isinstance(found, ValueDistribution) and found.numbers:
+        return found.numbers[0], found.numbers[-1]
     return (found.points[0], found.points[-1]) if isinstance(found, NormalDistribution) else (0.0, 0.0)
 
 

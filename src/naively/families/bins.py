@@ -16,7 +16,7 @@ from .._types import Codes, Floats
 from ..errors import DoesNotFit, InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table
-from ..stats.quantiles import cuts_after, ordered_groups, quantile_groups, value_weights
+from ..stats.quantiles import cuts_after, ordered_groups, quantile_groups, value_weights, whole_neighbors
 from .categorical import Categorical, LogTable, scored_values
 from .family import Settings, rounded_number, shown_label
 
@@ -142,11 +142,17 @@ def valid_cuts(cuts: Iterable[float]) -> tuple[float, ...]:
 
 
 def bin_names(edges: Sequence[float]) -> list[str]:
-    """Return bins in words.
+    """Return bins in words; those between whole numbers by the whole numbers that they hold.
 
     >>> bin_names([18, 65])
     ['up to 18', '18 to 65', 'above 65']
+    >>> bin_names([17.4494897427831781, 64.4494897427831781])
+    ['up to 17', '18 to 64', '65 or more']
     """
+    if (neighbors := whole_neighbors(np.array(edges, dtype=np.float64))) is not None:
+        below, above = ([rounded_number(edge, 12) for edge in side.tolist()] for side in neighbors)
+        inner = (a if a == b else f"{a} to {b}" for a, b in zip(above, below[1:], strict=False))
+        return [f"up to {below[0]}", *inner, f"{above[-1]} or more"]
     texts = [rounded_number(edge, 6) for edge in edges]
     if not texts:
         return ["any number"]

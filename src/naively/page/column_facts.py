@@ -10,6 +10,7 @@ import numpy as np
 from .._types import Floats, JsonObject, Label, Places
 from ..data.column import Column
 from ..data.grid import NumberBins
+from ..explain.column_distributions import holds_whole_numbers, single_numbers
 from ..explain.report import fine_bins_of, strongest_first
 from ..families import Bins, Ordinal
 from ..families.family import shown_label
@@ -55,7 +56,9 @@ def column_facts(model: FittedModel, counts: Counts, told: Mapping[str, Informat
         part = model.parts[name]
         sentence = part.describe().removeprefix(f"{name}: ")[:MOST_LETTERS]
         if name in fine:
-            shown: JsonObject | None = _bins_of_grid(layouts[name], fine[name], model.number_summaries[name])
+            shown: JsonObject | None = _bins_of_grid(
+                part.column, layouts[name], fine[name], model.number_summaries[name]
+            )
         else:
             shown = _distribution(model, counts, part.column)
         if part.column.type == "time" and shown is not None and name in model.number_summaries:
@@ -119,7 +122,7 @@ def _values(table: Table, classes: Axis, column: Column) -> JsonObject:
         places = np.array([int(label) for label in table.values.labels if isinstance(label, int)], dtype=np.intp)
         binned = np.zeros((len(n), len(cuts) + 1))
         binned[:, places] = n[:, : len(places)]
-        return _histogram(cuts, binned)
+        return _histogram(cuts, binned, whole=holds_whole_numbers(column, family.cuts))
     labels, order = list(table.values.labels), np.argsort(-n.sum(axis=0), kind="stable")
     if isinstance(family, Ordinal) and len(labels) <= 2 * SHOWN_VALUES:
         order = np.argsort([_level(label, column) for label in labels], kind="stable")
@@ -148,20 +151,33 @@ def _level(label: Label, column: Column) -> int:
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def _bins_of_grid(bins: NumberBins, n: Floats, summary: tuple[Floats, Floats, Floats]) -> JsonObject:
+def _bins_of_grid(column: Column, bins: NumberBins, n: Floats, summary: tuple[Floats, Floats, Floats]) -> JsonObject:
     """Return the histogram of a number whose fine bins were counted; of one value alone, one bin that ends there."""
-    found = _histogram(np.array(bins.cuts), n, np.array(bins.wider, dtype=np.intp))
+    if column.type != "time" and (values := single_numbers(bins, n, summary)):
+        found = {"kind": "bins", "cuts": _between(np.array(bins.cuts)).tolist(), "low": values[0], "high": values[-1]}
+        return found | {"even": False, "whole": True, "values": values, "counts": _counts_as_json(n)}
+    wider, whole = np.array(bins.wider, dtype=np.intp), holds_whole_numbers(column, bins.cuts)
+    found = _histogram(np.array(bins.cuts), n, wider, whole)
     if not bins.cuts:
         known, mean, _ = summary
         found["low"] = found["high"] = float(mean[known > 0][0]) if known.any() else 0.0
     return found
 
 
-def _histogram(cuts: Floats, n: Floats, wider: Places | None = None) -> JsonObject:
+def _between(cuts: Floats) -> Floats:
+    """Return cuts halfway between two whole numbers: every whole number stays on its side."""
+    return np.asarray(np.floor(cuts) + 0.5)
+
+
+def _histogram(cuts: Floats, n: Floats, wider: Places | None = None, whole: bool = False) -> JsonObject:
     """Return counts [class, bin] in fewer bins, of about equal widths; of equal numbers of rows where most crowd.
 
     The outermost bins have no end. They are drawn as wide as their neighbours, and from 0 on where no cut is negative.
     """
+    if whole and (np.diff(_between(cuts)) > 0).all():
+        cuts = _between(cuts)
+    else:
+        whole = False
     edges = _edges(cuts)
     if not len(cuts):
         return {"kind": "bins", "cuts": [], "low": None, "high": None, "even": True, "counts": _counts_as_json(n)}
@@ -171,12 +187,12 @@ def _histogram(cuts: Floats, n: Floats, wider: Places | None = None) -> JsonObje
     merged = np.add.reduceat(n, starts, axis=1)
     return {
         "kind": "bins",
-        "cuts": [float(f"{cuts[at - 1]:.5g}") for at in starts[1:]],
-        "low": float(f"{edges[0]:.5g}"),
-        "high": float(f"{edges[-1]:.5g}"),
+        "cuts": [float(cuts[at - 1] if whole else f"{cuts[at - 1]:.5g}") for at in starts[1:]],
+        "low": float(np.ceil(edges[0]) if whole else f"{edges[0]:.5g}"),
+        "high": float(np.floor(edges[-1]) if whole else f"{edges[-1]:.5g}"),
         "even": even,
         "counts": _counts_as_json(merged),
-    }
+    } | ({"whole": True} if whole else {})
 
 
 def _edges(cuts: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import exp, log10, pi, sqrt
+from math import exp, floor, log10, pi, sqrt
 
 from .._types import JsonObject
 from ..markup.numbers import count_text, date_text, number_text
@@ -24,7 +24,7 @@ FEW_CLASSES = 4
 def distribution_picture(distribution: JsonObject, classes: Sequence[str], title: str, others: str = "…") -> Html:
     """Return the picture of a distribution of `column_facts`; `others` stands for values without a bar."""
     kind = distribution["kind"]
-    if kind == "bins":
+    if kind == "bins" and "values" not in distribution:
         return histogram_picture(distribution, title)
     if kind == "normal":
         return density_picture(distribution, title)
@@ -43,7 +43,8 @@ def histogram_picture(bins: JsonObject, title: str) -> Html:
     size = len(counts[0])
     edges = [float(edge) for edge in range(size + 1)]
     if not bins["even"]:
-        edges = [bins["low"], *bins["cuts"], bins["high"]]
+        beyond = 0.5 if bins.get("whole") else 0.0
+        edges = [bins["low"] - beyond, *bins["cuts"], bins["high"] + beyond]
     span = edges[-1] - edges[0] or 1.0
     at = [WIDTH * (edge - edges[0]) / span for edge in edges]
     widths = [max(right - left, 0.5) for left, right in pairwise(at)]
@@ -58,6 +59,8 @@ def histogram_picture(bins: JsonObject, title: str) -> Html:
         heights = [round(PLANE - (PLANE - 4) * y / top) for y in line]
         parts.append(tag("path", css=area_class(k), d=stepped_path(heights, [round(x) for x in at[1:]])))
     ticks = bin_ticks(bins, at) if bins["even"] else scale_ticks(edges[0], edges[-1])
+    if bins.get("whole"):
+        ticks = [(x, floor(value)) for x, value in ticks if bins["even"] or value == floor(value)]
     if bins.get("time"):
         ticks = day_ticks(edges[0], edges[-1])
     return _picture(PLANE + 16, *parts, _axis(ticks, bins.get("time", False)), title=title)
@@ -174,6 +177,8 @@ def shown_values(distribution: JsonObject, others: str) -> tuple[list[str], list
     counts: list[list[float]] = [list(line) for line in distribution["counts"]]
     if distribution["kind"] == "words":
         return list(distribution["words"]), counts, list(distribution.get("totals", [sum(line) for line in counts]))
+    if distribution["kind"] == "bins":
+        return [number_text(value, 12) for value in distribution["values"]], counts, [sum(line) for line in counts]
     values = list(distribution["values"])
     if distribution["others"]:
         values.append(others)

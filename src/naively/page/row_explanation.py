@@ -74,12 +74,16 @@ def _typical_cell(distribution: JsonObject | None) -> Json:
         return None
     if distribution["kind"] == "labels":
         return distribution["values"][int(counts.argmax())]
-    return _middle_of_bins(counts, [distribution["low"], *distribution["cuts"], distribution["high"]])
+    if "values" in distribution:
+        return float(distribution["values"][int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))])
+    return _middle_of_bins(
+        counts, [distribution["low"], *distribution["cuts"], distribution["high"]], distribution.get("whole", False)
+    )
 
 
-def _middle_of_bins(counts: np.ndarray[tuple[int], np.dtype[np.float64]], edges: Sequence[float]) -> float:
+def _middle_of_bins(counts: np.ndarray[tuple[int], np.dtype[np.float64]], edges: Sequence[float], whole: bool) -> float:
     """Return the median of binned numbers, as if they lay evenly within their bin; whole if the range is."""
     below = np.concatenate([[0.0], np.cumsum(counts)])
     middle = float(np.interp(below[-1] / 2, below, edges))
-    whole = float(edges[0]).is_integer() and float(edges[-1]).is_integer() and edges[-1] - edges[0] >= 10
+    whole |= float(edges[0]).is_integer() and float(edges[-1]).is_integer() and edges[-1] - edges[0] >= 10
     return float(round(middle)) if whole else float(f"{middle:.4g}")

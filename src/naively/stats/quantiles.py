@@ -14,6 +14,8 @@ Grouping = Callable[[Floats, float], Longs]
 # rational share, a third number of a few decimals may lie, and rounding would then decide its bin: another unit would
 # change the answer. No such number lies at an irrational share.
 CUT_SHARE = 0.4494897427831781
+# The widest gap between whole numbers whose cut is recognized.
+WIDEST_GAP = 256
 
 
 def value_weights(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -75,3 +77,32 @@ def cuts_after(places: Places, values: Floats, weights: Floats) -> Floats:
     below, half = np.cumsum(weights)[places], weights.sum() / 2
     low, high, upper_half = values[places], values[places + 1], below > half * (1 + 1e-9)
     return point_between(np.where(upper_half, high, low), np.where(upper_half, low, high))
+
+
+def whole_neighbors(cuts: Floats) -> tuple[Floats, Floats] | None:
+    """Return the whole numbers below and above each cut; None unless every cut lies between two whole numbers.
+
+    The share at which a cut lies is irrational, so a cut tells both of its neighbors: no other whole numbers, and no
+    numbers of a few decimals, have a cut at the same place.
+
+    >>> whole_neighbors(point_between(np.array([61.0, 5.0]), np.array([62.0, 0.0])))
+    (array([61.,  0.]), array([62.,  5.]))
+    >>> whole_neighbors(np.array([18.0, 65.0]))
+    """
+    if not len(cuts) or _gaps_at(cuts[:1]) is None:
+        return None
+    found = _gaps_at(cuts)
+    return None if found is None else (found[0], found[0] + found[1])
+
+
+def _gaps_at(cuts: Floats) -> tuple[Floats, Floats] | None:
+    """Return the whole number below each cut and the gap to the next one, if every cut lies in such a gap."""
+    gaps = np.tile(np.arange(1.0, WIDEST_GAP + 1), 2)
+    shares = gaps * np.repeat([CUT_SHARE, 1 - CUT_SHARE], WIDEST_GAP)
+    below = np.rint(cuts[:, None] - shares)
+    off = np.abs(below + shares - cuts[:, None])
+    best = off.argmin(axis=1)
+    at = np.arange(len(cuts)), best
+    if (off[at] > 8 * np.spacing(np.maximum(np.abs(cuts), 1.0))).any():
+        return None
+    return below[at], gaps[best]

@@ -18,10 +18,14 @@
   };
 
   // Places where a number's curve is computed: even steps, and both sides of every cut, where it jumps.
-  const placesOf = (low, high, cuts) => {
+  const placesOf = ({ low, high, cuts, whole }) => {
     const span = high - low;
     const places = Array.from({ length: PLACES + 1 }, (_, at) => low + (span * at) / PLACES);
     const inside = cuts.filter((cut) => cut > low && cut < high).slice(0, 3 * PLACES);
+    if (whole) {
+      for (const cut of inside) places.push(Math.floor(cut), Math.floor(cut) + 1);
+      return [...new Set(places.map(Math.round))].sort((a, b) => a - b);
+    }
     for (const cut of inside) places.push(cut, cut + span * 1e-6);
     return places.sort((a, b) => a - b);
   };
@@ -31,7 +35,7 @@
   // range: {low, high, cuts} of a number, null for labels; choose(value) is called when a place is clicked.
   Naively.axis = (column, range, distribution, choose) => {
     const labels = range ? null : commonest(column.labels, distribution);
-    const places = range ? placesOf(range.low, range.high, range.cuts) : labels;
+    const places = range ? placesOf(range) : labels;
     const x = range
       ? (value) => (WIDE * Math.min(Math.max(value - range.low, 0), range.high - range.low)) / (range.high - range.low)
       : (value) => (WIDE * (labels.indexOf(value) + 0.5)) / labels.length;

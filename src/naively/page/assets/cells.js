@@ -13,14 +13,17 @@
       low = Math.min(...known.map((k) => distribution.mean[k] - 3 * distribution.sd[k]));
       high = Math.max(...known.map((k) => distribution.mean[k] + 3 * distribution.sd[k]));
     }
+    // A range of whole numbers ends at whole numbers; a normal distribution has no ends, so it is widened.
+    const whole = distribution?.whole || column.type === "whole";
+    if (whole) [low, high] = [Math.floor(low), Math.ceil(high)];
     const span = high - low;
     if (!(span > 0) || !Number.isFinite(span)) return null;
     const cuts = Array.from(distribution?.cuts ?? column.cuts ?? []);
     const power = 10 ** Math.floor(Math.log10(span / 200));
-    const whole = [low, high].every(Number.isInteger) && (cuts.every((cut) => Number.isInteger(2 * cut)) || span > 400);
-    const step = whole ? Math.max(1, Math.round(power)) : power;
+    const rounded = [low, high].every(Number.isInteger) && (cuts.every((cut) => Number.isInteger(2 * cut)) || span > 400);
+    const step = whole ? 1 : rounded ? Math.max(1, Math.round(power)) : power;
     const round = (value) => Number((low + Math.round((value - low) / step) * step).toPrecision(12));
-    return { low, high, cuts, step, round };
+    return { low, high, cuts, step, round, whole };
   };
 
   const numberEditor = (id, column, range, change) => {

@@ -5,10 +5,12 @@
   const [DRAWN, STEP] = [30, 100];
 
   // The lines of a distribution: a name, and a cell for each class.
-  const linesOf = ({ kind, cuts, values, words, counts, n, mean, sd }) => {
+  const linesOf = ({ kind, cuts, whole, values, words, counts, n, mean, sd }) => {
     const { number } = numbers;
     if (kind === "normal") return [[say("model.mean"), n.map((_, k) => `${number(mean[k])} ± ${number(sd[k], 2)}`)]];
-    const names = values ?? words ?? [...cuts.map((cut) => `≤ ${number(cut)}`), `> ${number(cuts[cuts.length - 1] ?? NaN)}`];
+    const edge = (cut) => (whole ? number(Math.floor(cut), 12) : number(cut));
+    const names = values?.map((value) => (kind === "bins" ? number(value, 12) : value)) ?? words ??
+      [...cuts.map((cut) => `≤ ${edge(cut)}`), `> ${edge(cuts[cuts.length - 1] ?? NaN)}`];
     return names.map((name, at) => [name, counts.map((line) => numbers.count(line[at]))]);
   };
   const line = (kind, name, cells) => make("tr", {}, make("th", { scope: kind }, name),

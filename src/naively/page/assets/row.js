@@ -73,10 +73,13 @@
     if (status) return [say(own ? `row.something.${status}` : `row.nothing.${status}`)];
     if (kind === "labels") return [];
     if (kind === "bins" && distribution.cuts.length) {
-      const { cuts, low, high, counts } = distribution;
+      const { cuts, low, high, counts, whole, values } = distribution;
       const bin = cuts.filter((cut) => cut < cell).length;
-      const [from, to] = [low, ...cuts, high].slice(bin, bin + 2).map((edge) => numbers.cell(column, edge));
-      return [`${say("row.counts.bin", { from, to })}:\u00a0`, ...outOf(counts, bin)];
+      const edges = [low, ...cuts, high].slice(bin, bin + 2);
+      const [from, to] = values?.[bin] === cell ? [numbers.number(cell, 12), numbers.number(cell, 12)]
+        : whole ? [numbers.number(Math.ceil(edges[0]), 12), numbers.number(Math.floor(edges[1]), 12)]
+        : edges.map((edge) => numbers.cell(column, edge));
+      return [`${from === to ? from : say("row.counts.bin", { from, to })}:\u00a0`, ...outOf(counts, bin)];
     }
     if (kind !== "normal") return [];
     const { n, mean, sd } = distribution;
