@@ -244,7 +244,7 @@ def test_a_row_has_the_same_bits_alone_and_among_many(numbers, classes, labels):
     grid, cells, y = drawn(numbers, labels, rows=1000, classes=classes, missing=0.1)
     table = QuadraticTable.of(counted(grid, cells, one_hot(y, classes)), SHRINKAGES[0], 0.5)
     found = of_products(table, cells)
-    x = features(grid, cells, grid.features - table.products.shape[1]).astype(np.float64)
+    x = features(grid, cells)[:, grid.features - table.products.shape[1] :]
     flags = x.copy()
     flags[:, x.shape[1] - numbers :] = 0.0
     expected = [np.einsum("rf,kfg,rg->rk", part, table.products, part) for part in (x, flags)]

@@ -60,8 +60,16 @@ class Eigenvectors {
         : a_(matrix), n_(size), d_(values), e_(size, 0.0), lengths_(size, 0.0), w_(size + PARTS), p_(size + PARTS) {}
 
     bool find(const Run& run) {
-        for (size_t i = 0; i < n_ * n_; ++i)
+        double largest = 0.0;
+        for (size_t i = 0; i < n_ * n_; ++i) {
             if (!std::isfinite(a_[i])) return false;
+            largest = std::max(largest, std::abs(a_[i]));
+        }
+        int exponent = 0;
+        (void)std::frexp(largest, &exponent);
+        exponent = std::max(exponent, -1000);
+        for (size_t i = 0; i < n_ * n_; ++i)
+            a_[i] = std::ldexp(a_[i], -exponent);  // squares stay in range, bits the same
         make_tridiagonal();
         if (!make_diagonal()) return false;
         order_.resize(n_);
@@ -74,7 +82,7 @@ class Eigenvectors {
         else
             run_pieces((n_ + many - 1) / many, n_ * n_ * n_ / 16, run,
                        [&](size_t piece) { turn<4>(piece * many, turned.data()); });
-        for (size_t i = 0; i < n_; ++i) sorted[i] = d_[order_[i]];
+        for (size_t i = 0; i < n_; ++i) sorted[i] = std::ldexp(d_[order_[i]], exponent);
         std::copy(sorted.begin(), sorted.end(), d_);
         std::copy(turned.begin(), turned.end(), a_);
         return true;
@@ -147,12 +155,14 @@ class Eigenvectors {
     bool make_diagonal() {
         std::vector<double> e(e_.begin() + (n_ ? 1 : 0), e_.end());  // e[i]: between i and i + 1
         e.push_back(0.0);
+        double largest = 0.0;
+        for (size_t i = 0; i < n_; ++i) largest = std::max(largest, std::abs(d_[i]) + std::abs(e[i]));
+        double negligible = 0x1p-53 * largest;  // beside the rounding of the reflections
         for (size_t low = 0; low < n_; ++low)
             for (size_t tries = 0;; ++tries) {
                 size_t high = low;
                 for (; high + 1 < n_; ++high) {
-                    double size = std::abs(d_[high]) + std::abs(d_[high + 1]);
-                    if (std::abs(e[high]) <= 0x1p-53 * size || e[high] == 0.0) break;
+                    if (std::abs(e[high]) <= negligible) break;
                 }
                 if (high == low) break;
                 if (tries == 60) return false;

@@ -1,0 +1,203 @@
+"""Products and decompositions of matrices: as NumPy's to rounding, and the same bits however they are computed."""
+
+import ast
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from naively import _kernels as kernels
+from naively._linear_algebra import (
+    cholesky,
+    dot,
+    eigenvectors,
+    log_determinants,
+    product,
+    solve,
+    solve_by_root,
+    squared,
+    sums_of_lines,
+)
+from naively._threads import shared_threads
+
+from .test_package import SOURCE
+
+RNG = np.random.default_rng(8)
+SIZES = [(1, 1, 1), (3, 5, 7), (9, 17, 300), (130, 530, 600), (1, 40, 513), (0, 3, 4), (3, 0, 2), (2, 3, 0)]
+# Modules that multiply sparse matrices, which no library of linear algebra does.
+SPARSE = {"model/joint/moved_counts.py", "text/reader.py", "families/wide.py"}
+BLAS = {f"np.{name}" for name in ("vdot", "inner", "matmul", "tensordot", "vecdot", "matvec", "vecmat", "linalg")}
+
+
+def drawn(*shape, kind=np.float64):
+    """Return normal numbers."""
+    return RNG.normal(size=shape).astype(kind)
+
+
+def positive(size, count=None):
+    """Return positive definite matrices."""
+    root = drawn(*(() if count is None else (count,)), size, size + 3)
+    return np.einsum("...ij,...kj->...ik", root, root)
+
+
+@pytest.fixture(scope="module", params=kernels.levels())
+def by_level(request):
+    """Return a function that computes at this level and at the best one; both must give the same bits."""
+
+    def both(compute):
+        kernels.use_level(request.param)
+        try:
+            found = compute()
+        finally:
+            kernels.use_level(kernels.levels()[0])
+        for one, other in zip(*(x if isinstance(x, tuple) else (x,) for x in (found, compute())), strict=True):
+            assert_array_equal(one, other)
+        return found
+
+    return both
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize(("rows", "columns", "terms"), SIZES)
+def test_a_product_is_that_of_numpy_in_any_layout(by_level, rows, columns, terms, kind):
+    a, b = drawn(rows, terms, kind=kind), drawn(terms, columns, kind=kind)
+    found = by_level(lambda: product(a, b))
+    assert found.dtype == kind
+    assert_allclose(found, a.astype(np.float64) @ b, atol=1e-11 if kind == np.float64 else 1e-3)
+    wide = np.zeros((2 * rows, 3 * terms), kind)
+    wide[::2, ::3] = a
+    for left in (np.asfortranarray(a), wide[::2, ::3], a[::-1][::-1]):
+        assert_array_equal(product(left, np.asfortranarray(b)), found)
+
+
+def test_rows_and_columns_have_the_same_bits_alone_and_by_threads(by_level):
+    a, b = drawn(300, 700), drawn(700, 90)
+    found = by_level(lambda: product(a, b))
+    for row in (0, 5, 127, 128, 299):
+        assert_array_equal(product(a[row : row + 1], b)[0], found[row])
+        assert_array_equal(product(a[row], b), found[row])
+    assert_array_equal(product(a, b[:, 30:47]), found[:, 30:47])
+    with shared_threads(3):
+        assert_array_equal(product(a, b), found)
+    vector = by_level(lambda: product(a, b[:, 3]))
+    assert_allclose(vector, found[:, 3], atol=1e-11)
+    assert [dot(line, b[:, 3]) for line in a] == vector.tolist()
+    assert_array_equal(product(np.asfortranarray(a), b[:, 3]), vector)
+
+
+def test_many_matrices_are_multiplied_one_by_one(by_level):
+    a, b = drawn(40, 3, 20), drawn(40, 20, 5)
+    found = by_level(lambda: product(a, b))
+    assert_allclose(found, a @ b, atol=1e-12)
+    assert_array_equal(product(a, b[0])[7], product(a[7], b[0]))
+    assert_array_equal(product(a[0], b)[7], product(a[0], b[7]))
+    assert_array_equal(product(a[0, 0], b), product(a[0], b)[:, 0])
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [0, 1, 9, 61, 150])
+def test_half_of_a_symmetric_product_is_enough(by_level, size, kind):
+    lines = drawn(size, 600, kind=kind)
+    assert_array_equal(by_level(lambda: squared(lines)), product(lines, lines.T))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_sums_of_lines_are_the_product_with_flags(by_level, kind):
+    codes = RNG.integers(-1, 4, size=(200, 3)).astype(np.int32)  # 3 is out of range
+    table, offsets = drawn(9, 75, kind=kind), np.array([0, 3, 6, 9])
+    flags = np.hstack([codes[:, [j]] == np.arange(3) for j in range(3)]).astype(kind)
+    found = by_level(lambda: sums_of_lines(codes, offsets, table))
+    assert_allclose(found, flags @ table, atol=1e-6)
+    assert_array_equal(sums_of_lines(np.asfortranarray(codes), offsets, table), found)
+
+
+@pytest.mark.parametrize(("left", "right"), [((2, 3), (2, 3)), ((3,), (2,)), ((2, 3, 4), (3, 4, 2))])
+def test_matrices_that_do_not_fit_are_refused(left, right):
+    with pytest.raises(ValueError, match=r"multiplied|broadcast"):
+        product(np.ones(left), np.ones(right))
+
+
+# -- decompositions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 17, 70, 150])
+def test_a_positive_matrix_has_a_root(by_level, size):
+    a, b = positive(size), drawn(size, 4)
+    root = by_level(lambda: cholesky(a))
+    assert_allclose(root, np.linalg.cholesky(a), atol=1e-9)
+    assert_allclose(a @ by_level(lambda: solve_by_root(root, b)), b, atol=1e-6)
+
+
+@pytest.mark.parametrize("least", [0.0, -1e-9, np.nan, np.inf])
+def test_other_matrices_have_none(least):
+    a = np.eye(5)
+    a[3, 3] = least
+    assert cholesky(a) is None
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 40, 120])
+def test_equations_are_solved(by_level, size):
+    a, b = drawn(size, size), drawn(size, 3)
+    assert_allclose(a @ by_level(lambda: solve(a, b)), b, atol=1e-8)
+    assert_array_equal(solve(a, b[:, 1]), solve(a, b)[:, 1])
+    many = drawn(7, size, size)
+    assert_array_equal(solve(many, many[:, :, :1])[4], solve(many[4], many[4, :, :1]))
+    assert_allclose(by_level(lambda: log_determinants(many)), np.linalg.slogdet(many)[1], atol=1e-9)
+
+
+def test_a_singular_matrix_is_not_solved():
+    with pytest.raises(np.linalg.LinAlgError):
+        solve(np.ones((2, 2)), np.ones(2))
+    assert log_determinants(np.ones((1, 2, 2))).tolist() == [-np.inf]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 9, 33, 90])
+@pytest.mark.parametrize("rank", [0, 1, 5, 100])
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e150])
+def test_eigenvectors_turn_a_matrix_into_its_diagonal(by_level, size, rank, scale):
+    """Also where many eigenvalues are the same."""
+    lines = drawn(size, rank)
+    a = lines @ lines.T + np.diag(np.arange(size) % 3 == 0)
+    values, axes = by_level(lambda: eigenvectors(scale * a))
+    assert_allclose(values / scale, np.linalg.eigvalsh(a), atol=1e-11 * np.abs(a).max())
+    assert_allclose(axes.T @ axes, np.eye(size), atol=1e-12)
+    assert_allclose((axes * (values / scale)) @ axes.T, a, atol=1e-11 * np.abs(a).max())
+    many = np.stack([np.eye(size), scale * a])
+    assert_array_equal(eigenvectors(many)[1][1], axes)
+    with shared_threads(3):
+        assert_array_equal(eigenvectors(scale * a)[1], axes)
+
+
+def test_eigenvectors_of_what_is_not_finite_are_refused():
+    with pytest.raises(np.linalg.LinAlgError):
+        eigenvectors(np.full((3, 3), np.nan))
+
+
+# -- nothing else ------------------------------------------------------------------------------------------------------
+
+
+def uses_of_blas(tree):
+    """Give the lines that multiply or decompose matrices with NumPy or SciPy."""
+    for node in ast.walk(tree):
+        operator = isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.MatMult)
+        attribute = isinstance(node, ast.Attribute) and (ast.unparse(node) in BLAS or node.attr == "dot")
+        optimized = isinstance(node, ast.keyword) and node.arg == "optimize"  # einsum, which then calls BLAS
+        imported = isinstance(node, ast.Import | ast.ImportFrom) and "linalg" in ast.unparse(node)
+        if operator or attribute or optimized or imported:
+            yield getattr(node, "lineno", 0), operator
+
+
+def test_no_module_uses_blas():
+    """Its sums depend on its threads; sparse products do not use it."""
+    found = [
+        (path.relative_to(SOURCE).as_posix(), line)
+        for path in SOURCE.rglob("*.py")
+        if path.name != "_linear_algebra.py"
+        for line, operator in uses_of_blas(ast.parse(path.read_text(encoding="utf-8")))
+        if not (operator and path.relative_to(SOURCE).as_posix() in SPARSE)
+    ]
+    assert found == []
+    assert len(list(uses_of_blas(ast.parse("a @ b; a @= b; np.dot(a, b); np.linalg.inv(a); import scipy.linalg")))) == 5
