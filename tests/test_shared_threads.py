@@ -284,7 +284,7 @@ def found_with_blas_threads(number: int) -> str:
 
         rng, rows = np.random.default_rng(3), 1_500
         y = rng.integers(3, size=rows)
-        X = pd.DataFrame(rng.normal(size=(rows, 16)) + 0.4 * y[:, None] * rng.normal(size=16))
+        X = pd.DataFrame(rng.normal(size=(rows, 24)) + 0.4 * y[:, None] * rng.normal(size=24))
         X = X.add_prefix("x").assign(colour=rng.choice(["red", "blue", "green"], rows))
         nb = nv.NaiveBayes(n_jobs=1).fit(X, y)
         parts = [nb.predict_log_proba(X), np.array(nb.leave_one_out(X, y).log_loss)]
