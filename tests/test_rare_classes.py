@@ -89,7 +89,6 @@ def test_a_class_is_as_rare_as_it_is_without_the_row():
 # -- what it is worth --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_rare_classes_gain_and_the_others_do_not_lose(monkeypatch):
     sizes, found = [300, 300, 2, 4, 8], {"with": [], "without": []}
     monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(9.0, 0.0))  # the joint model is kept
@@ -103,7 +102,6 @@ def test_rare_classes_gain_and_the_others_do_not_lose(monkeypatch):
     assert after[:2].mean() < before[:2].mean() + 0.005
 
 
-@pytest.mark.slow
 def test_rare_classes_are_nearly_as_well_off_as_in_the_textbook_model(monkeypatch):
     found = []
     for seed in range(16):

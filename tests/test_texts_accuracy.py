@@ -18,7 +18,6 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 # How many more of 100 rows held out must be right than by scikit-learn's model; seen were 8.6, 3.2 and 6.7.
 MARGINS = {"trec-questions.csv": 6.0, "customer-reviews.csv": 1.5, "zh-thucnews-titles.csv.gz": 5.0}
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(
         not all((DATA / name).is_file() for name in MARGINS),
         reason="needs the data sets of ../shared/data beside the repository",

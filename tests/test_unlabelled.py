@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, reject
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
@@ -237,9 +237,10 @@ def test_no_step_goes_down(drawn):
         try:
             nb.fit(table, y, sample_weight=weights)
         except InvalidSetting:  # the next test is about it
-            reject()
+            return
     assert (nb.expected_ is None) == np.isfinite(y[weights > 0]).all()
-    assume(nb.expected_ is not None)
+    if nb.expected_ is None:
+        return
     path = np.array(nb.expected_.log_likelihood)
     assert np.isfinite(path).all()
     assert (np.diff(path) >= -1e-7 * (1 + np.abs(path[1:]))).all()
