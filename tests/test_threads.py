@@ -248,33 +248,33 @@ def test_joblib_workers_get_fitted_models(backend):
 # -- threads come and go with a call -----------------------------------------------------------------------------------
 
 
-def alive() -> int:
-    """Return how many threads this process has."""
-    return sum(1 for _ in Path("/proc/self/task").iterdir())
+def alive() -> set[str]:
+    """Return the numbers of this process's threads; some that just ended may be listed for a moment."""
+    return {path.name for path in Path("/proc/self/task").iterdir()}
 
 
-def settles(number: int) -> bool:
-    """Return whether this process has no more threads, once those that just ended are gone from the list."""
+def all_end(before: set[str]) -> bool:
+    """Return whether the threads that were not there before come to their end."""
     deadline = time.monotonic() + 120
-    while alive() > number and time.monotonic() < deadline:
+    while (new := alive() - before) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return alive() <= number
+    return not new
 
 
-def most_alive(call) -> int:
-    """Return how many threads more there were during a call than before it, the watching one aside."""
-    most, done = [], threading.Event()
+def most_new(call) -> int:
+    """Return how many threads that were not there before there were at once during a call, the watching one aside."""
+    before, most, done = alive(), [0], threading.Event()
 
     def watch() -> None:
         while not done.is_set():
-            most.append(alive())
+            most.append(len(alive() - before) - 1)
 
-    before, watcher = alive(), threading.Thread(target=watch)
+    watcher = threading.Thread(target=watch)
     watcher.start()
     call()
     done.set()
     watcher.join()
-    return max(most, default=before + 1) - before - 1
+    return max(most)
 
 
 def repeated(rows: int, columns: int) -> np.ndarray:
@@ -288,13 +288,13 @@ def test_threads_are_used_and_end_with_the_call():
     x, least, largest = repeated(200_000, 2_000), *np.empty((2, 2_000))
     before = alive()
     _kernels.column_ranges(x, least, largest, 4)
-    assert settles(before)
-    assert most_alive(lambda: _kernels.column_ranges(x, least, largest, 4)) == 3
-    assert settles(before)
-    assert most_alive(lambda: _kernels.column_ranges(x, least, largest, 1)) == 0
+    assert all_end(before)
+    assert most_new(lambda: _kernels.column_ranges(x, least, largest, 4)) == 3
+    assert all_end(before)
+    assert most_new(lambda: _kernels.column_ranges(x, least, largest, 1)) == 0
     for make, X in CASES.values():
         bits(make(n_jobs=4).fit(X, Y), X)
-    assert settles(before)
+    assert all_end(before)
 
 
 @on_linux
@@ -307,7 +307,7 @@ def test_few_rows_stay_on_one_thread():
             model.predict(some)
             GaussianNB(n_jobs=64).fit(some, Y[:200])
 
-    assert most_alive(call) == 0
+    assert most_new(call) == 0
 
 
 @forks
@@ -354,7 +354,7 @@ LONG = {
 }
 
 INTERRUPTED = """
-    import json, os, signal, sys, threading
+    import json, os, signal, sys, threading, time
     import numpy as np
     from naively import _kernels
     from naively.sklearn import GaussianNB
@@ -366,16 +366,26 @@ INTERRUPTED = """
     y = np.zeros(len(x), np.int32)
     counts, shift, large = np.zeros((3, 2, 5_000)), np.zeros((2, 5_000)), np.zeros((1_000, 5_000))
     chosen = np.full(len(x), -1)
+    worked = time.pthread_getcpuclockid(threading.main_thread().ident)
     table = np.zeros((5_000, 4))
     scorer = _kernels.Scorer(np.zeros(2))
     scorer.normal(x, table, table, table, True)
     fitted = GaussianNB(n_jobs=threads).fit(rng.normal(size=(10, 5_000)), np.arange(10) % 2)
     fitted.predict(x[:1])
 
+    def press(begun):  # once the calling thread has worked for a while, however busy the machine is
+        begun.wait()
+        start = time.clock_gettime(worked)
+        while time.clock_gettime(worked) < start + 0.02:
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+
     def interrupt(call):
-        pressing = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+        begun = threading.Event()
+        pressing = threading.Thread(target=press, args=(begun,))
         pressing.start()
         try:
+            begun.set()
             exec(compile(call, "call", "exec"))
             pressing.join()
             ended = "was not interrupted"
