@@ -1,5 +1,6 @@
 """Laws of columns without any value: they contribute nothing, whatever they hold later, and take the type of rows that
-have values."""
+have values.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +103,9 @@ def test_contributes_nothing_in_frames_of_pandas(model, empty):
     assert_ignored(nv.NaiveBayes(model=model).fit(with_extra(empty), LABELS))
 
 
-@pytest.mark.parametrize("kind", [pa.null(), pa.string(), pa.float64(), pa.date32(), pa.dictionary(pa.int8(), pa.string())], ids=str)
+@pytest.mark.parametrize(
+    "kind", [pa.null(), pa.string(), pa.float64(), pa.date32(), pa.dictionary(pa.int8(), pa.string())], ids=str
+)
 @pytest.mark.parametrize("library", ["arrow", "polars", "parquet", "feather", "stream"])
 def test_contributes_nothing_in_typed_tables(library, kind, tmp_path):
     table = pa.table(TABLE.assign(label=LABELS)).append_column("extra", pa.nulls(ROWS, kind))
@@ -234,7 +237,9 @@ def test_forgetting_a_part_leaves_the_other(model):
     nb = nv.NaiveBayes(model=model).fit(with_extra(EMPTY["float"]), LABELS)
     half, rest = slice(0, ROWS // 2), slice(ROWS // 2, None)
     expected = nv.NaiveBayes(model=model).fit(with_extra(EMPTY["float"], rest), LABELS[rest])
-    assert_same(nb.forget(with_extra(EMPTY["object of NaN"], half), LABELS[half]), expected, with_extra(VALUES["texts"]))
+    assert_same(
+        nb.forget(with_extra(EMPTY["object of NaN"], half), LABELS[half]), expected, with_extra(VALUES["texts"])
+    )
 
 
 def test_an_error_in_a_batch_leaves_the_column_empty():

@@ -97,7 +97,13 @@ def shown_range(cuts: Sequence[float]) -> tuple[float, float]:
 
 def number_fields(column: Column, cuts: Sequence[float], low: float, high: float) -> JsonObject:
     """Return how the cells of a column of numbers are read."""
-    found = {"name": column.name, "kind": "number", "type": "number" if column.type == "empty" else column.type, "low": low, "high": high}
+    found = {
+        "name": column.name,
+        "kind": "number",
+        "type": "number" if column.type == "empty" else column.type,
+        "low": low,
+        "high": high,
+    }
     return found | {"center": 0.0, "steps": 0.0, "cuts": np.array(cuts, dtype=np.float64)}
 
 
