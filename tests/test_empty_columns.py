@@ -1,6 +1,4 @@
-"""Laws of columns without any value: they contribute nothing, whatever they hold later, and take the type of rows that
-have values.
-"""
+"""Laws of columns without any value: they contribute nothing, and take the type of rows that have values."""
 
 from __future__ import annotations
 
