@@ -197,23 +197,25 @@ def test_a_column_without_any_value_contributes_nothing(kind, estimate, missing)
     )
 
 
-def test_a_column_without_any_value_is_text_unless_declared_otherwise():
-    """Its kind cannot be seen; texts may come later, and of numbers the error says so."""
+def test_a_column_without_any_value_is_empty_unless_declared_otherwise():
+    """Its kind cannot be seen; once texts came, numbers are refused."""
     nb = one([None] * 4)
 
-    assert nb.schema_["x"].type == "text"
+    assert nb.schema_["x"].type == "empty"
     assert nb.partial_fit(TEXTS, Y).counts_.columns["x"].values.labels == ("blue", "red", None)
     survives(nb, lambda nb: nb.partial_fit(NUMBERS, Y), "Column 'x' held text .* and now holds numbers")
     told = one([None] * 4, families={"x": "categorical"})
     assert told.schema_["x"].family == nv.Categorical()
 
 
-def test_a_missing_value_that_has_a_type_tells_the_kind():
-    """NaN is a float: a stream of dicts may begin with one and go on with numbers."""
-    nb = NaiveBayes().partial_fit({"x": float("nan")}, "a")
+@pytest.mark.parametrize(("value", "found"), [(1.0, "number"), ("red", "text")])
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+def test_the_first_value_tells_the_kind(model, value, found):
+    """NaN is a float, but stands for a missing text, too: a stream of dicts may begin with one."""
+    nb = NaiveBayes(model=model).partial_fit({"x": float("nan")}, "a").partial_fit({"x": value}, "b")
 
-    assert nb.schema_["x"].type == "number"
-    assert nb.partial_fit({"x": 1.0}, "b").counts_.rows.sum() == 2
+    assert nb.schema_["x"].type == found
+    assert nb.counts_.rows.sum() == 2
 
 
 @pytest.mark.parametrize("missing", ["skip", "value"])

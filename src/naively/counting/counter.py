@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -307,14 +307,14 @@ class TableCounter:
     def without_values(self) -> list[str]:
         """Return the columns of labels and numbers in which every cell that was counted is missing."""
         classes = list(self.classes.places)
-        numbers = self.numbers.moments(classes, Axis(classes)).n.any(axis=0) if self.of_numbers else ()
-        found = [column.name for column, some in zip(self.of_numbers, numbers, strict=True) if not some]
+        seen = self.numbers.moments(classes, Axis(classes)).n.sum(axis=0) if self.of_numbers else np.zeros(0)
+        found = [column.name for column, n in zip(self.of_numbers, seen.tolist(), strict=True) if not n]
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
             if not self.labels.part(at, len(words), len(classes))[1:].any():
                 found.append(column.name)
         return [name for name in self.schema.names if name in found]
 
-    def drop_types(self, named: Collection[str]) -> None:
+    def drop_types(self, named: Container[str]) -> None:
         """Take columns without any value for empty ones, unless somebody named what they are."""
         self.schema = self.schema.without_types([name for name in self.without_values() if name not in named])
         self.of_labels, self.of_numbers = self.schema.of_kind("labels"), self.schema.of_kind("numbers")

@@ -16,9 +16,9 @@ from ..stats.counts import ColumnStatistic
 from ..text.tokens import setting_from_json, setting_to_json
 from .cell_format import CellFormat
 
-# What a cell holds. Times are numbers: seconds since 1970 (UTC), or of a duration, or since midnight. In an empty
-# column no row had a value, so that nobody knows its type: whatever comes later is read as missing, until
-# `partial_fit` or a merge with other rows gives it a type.
+# What a cell holds. Times are numbers: seconds since 1970 (UTC), or of a duration, or since midnight. No row had a
+# value in an empty column, so that nobody knows its type: at prediction all its cells are read as missing, and rows
+# with values that are added give it their type.
 Type = Literal["text", "boolean", "whole", "number", "time", "vector", "empty"]
 
 
