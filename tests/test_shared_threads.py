@@ -17,7 +17,7 @@ from naively import _kernels
 from naively._threads import in_threads, shared_threads, threads_here
 from naively.errors import InvalidInput
 
-from .test_threads import alive, forks, fresh, on_linux, settled
+from .test_threads import alive, all_end, forks, fresh, on_linux
 
 ROWS = 33_000  # more than one thread scores at a time
 RNG = np.random.default_rng(5)
@@ -169,22 +169,22 @@ def test_an_unseen_label_is_an_error_in_threads_too():
 @on_linux
 def test_no_thread_outlives_a_fit_or_an_answer():
     nv.NaiveBayes(n_jobs=2).fit(TABLE, Y).predict_proba(TABLE)
-    before = settled()
+    before = alive()
     nv.NaiveBayes(n_jobs=6).fit(TABLE, Y).predict_proba(TABLE)
-    assert settled() == before
+    assert all_end(before)
 
 
 @on_linux
 def test_held_threads_serve_many_calls():
     """Kernels share the threads that are held, and start none of their own."""
     x, least, largest = np.ones((300_000, 20)), np.empty(20), np.empty(20)
-    before = settled()
+    before = alive()
     with _kernels.HeldThreads(4):
-        assert alive() - before == 3
+        assert len(alive() - before) == 3
         for _ in range(50):
             _kernels.column_ranges(x, least, largest, 4)
-            assert alive() - before == 3
-    assert settled() == before
+            assert len(alive() - before) == 3
+    assert all_end(before)
     assert (least.tolist(), largest.tolist()) == ([1.0] * 20, [1.0] * 20)
 
 
