@@ -306,6 +306,7 @@ class TableCounter:
 
     def without_values(self) -> list[str]:
         """Return the columns of labels and numbers in which every cell that was counted is missing."""
+        self.make_room()
         classes = list(self.classes.places)
         seen = self.numbers.moments(classes, Axis(classes)).n.sum(axis=0) if self.of_numbers else np.zeros(0)
         found = [column.name for column, n in zip(self.of_numbers, seen.tolist(), strict=True) if not n]

@@ -136,7 +136,8 @@ def counted_state(
 
     Rows of files are read again to count pairs of columns, unless somebody counted them: then `joint_on` returns that.
     """
-    counter.drop_types(parameters.families or ())
+    if expected is None:  # else rows without a label may hold values that are not counted yet
+        counter.drop_types(parameters.families or ())
     if counter.schema.empty and isinstance(rows, Rows):
         rows = replace(rows, source=frame_of(rows.source).on(counter.schema))
     schema = with_hints(counter, rows)
