@@ -6,6 +6,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # for speed alone: threads of BLAS in s
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -19,6 +20,8 @@ from .tables import penguins
 PROGRAMS = {"chromium", "server", "session", "db", "engine", "jpmml"}
 settings.register_profile("naively", deadline=None)  # a busy machine is no defect
 settings.load_profile("naively")
+LIMIT = 3.0  # seconds that a test without the mark `slow` may work
+YARDSTICK = 0.1  # seconds that `yardstick` worked on the machine where tests keep the limit
 
 
 def pytest_addoption(parser):
@@ -33,6 +36,39 @@ def pytest_collection_modifyitems(config, items):
         kept = {id(item) for item in first.values() if not PROGRAMS & set(item.fixturenames)}
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
         items[:] = [item for item in items if id(item) in kept]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Fail a test that works for more than LIMIT seconds without the mark `slow`.
+
+    No test may fail because a machine is slow or busy, so what counts is the time that this process and the programs
+    it waited for had a CPU, or all that passed if that is less, as with many threads. A test over the limit is forgiven
+    as many times of it as a fixed piece of work takes right after it of its usual time, the slowest of three runs.
+    """
+    before = clocks()
+    result = yield
+    worked = min(after - begin for after, begin in zip(clocks(), before, strict=True))
+    if worked > LIMIT and not item.get_closest_marker("slow"):
+        slower = max(1, *(yardstick() / YARDSTICK for _ in range(3)))
+        if worked > LIMIT * slower:
+            pytest.fail(f"worked for {worked / slower:.1f} s: take less data, or mark the test `slow`", pytrace=False)
+    return result
+
+
+def clocks():
+    """Return the seconds that this process and its ended children had a CPU, and those that passed."""
+    *cpu, passed = os.times()
+    return sum(cpu), passed
+
+
+def yardstick():
+    """Return the seconds of CPU that a fixed piece of work takes, of Python as of NumPy."""
+    before, _ = clocks()
+    places = {str(number): number for number in range(300_000)}
+    numbers = np.sort(np.cos(np.arange(1_000_000.0)))
+    assert len(places) < len(numbers)
+    return clocks()[0] - before
 
 
 @pytest.fixture(scope="module", params=kernels.levels())
