@@ -175,6 +175,18 @@ def test_a_family_that_is_given_says_what_an_empty_column_holds():
         nb.predict(with_extra(VALUES["texts"]))
 
 
+@each_model
+@pytest.mark.parametrize("name", ["object of NaN", "float"])
+def test_rows_without_a_label_may_hold_the_only_values(model, name):
+    """Where they hold none either, whatever comes later is taken."""
+    labels, unlabelled = LABELS.astype(object), np.arange(ROWS) % 3 == 0
+    labels[unlabelled] = None
+    nb = nv.NaiveBayes(model=model, unlabelled="em", estimate="map")
+    assert_empty_after(nb.fit(with_extra(EMPTY[name]), labels))
+    there = with_extra(np.where(unlabelled, VALUES["texts"], None))
+    assert nb.fit(there, labels).schema_["extra"].type == "text"
+
+
 # -- several parts -----------------------------------------------------------------------------------------------------
 
 

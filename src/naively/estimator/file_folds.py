@@ -62,6 +62,7 @@ def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = 
         counter.set_aside(name)
     for part in parts:
         counter.absorb(part)
+    counter.drop_types(parameters.families or ())
     if rows.sample is not None and rows.sample.complete:
         tests = fold_rows(sampled_file(rows, counter), folds, seed)
         return _fit_in_memory(parameters, rows, counter, tests, tuning)

@@ -70,6 +70,7 @@ def _fit_table(parameters: Parameters, rows: Rows, to_come: Sequence[Label], kep
     sampling = parameters.leaves_choices or bool(counter.of_numbers)
     count_rows(counter, labelled, parameters.threads, sampling=sampling)
     unlabelled = UnlabeledRows.of(rows) if parameters.unlabelled == "em" else None
+    counter.drop_types([*(parameters.families or ()), *([] if unlabelled is None else unlabelled.filled())])
     state = None if unlabelled is None else _default_state(parameters, counter, labelled, unlabelled)
     if state is None:
         expected = None if unlabelled is None else _expected(parameters, rows, counter.value(), declared)
@@ -103,6 +104,7 @@ def _fit_file(parameters: Parameters, rows: FileRows, to_come: Sequence[Label], 
     if rows.passes[1] == rows.passes[0] + 1:
         rows.source.keep_no_more()
     count_rows(counter, rows, parameters.threads)
+    counter.drop_types(parameters.families or ())
     state = counted_state(parameters, counter, rows)
     rows.finish()
     check_scale_of_file(rows)
@@ -136,8 +138,6 @@ def counted_state(
 
     Rows of files are read again to count pairs of columns, unless somebody counted them: then `joint_on` returns that.
     """
-    if expected is None:  # else rows without a label may hold values that are not counted yet
-        counter.drop_types(parameters.families or ())
     if counter.schema.empty and isinstance(rows, Rows):
         rows = replace(rows, source=frame_of(rows.source).on(counter.schema))
     schema = with_hints(counter, rows)

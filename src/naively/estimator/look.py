@@ -258,6 +258,7 @@ def state_of_look(parameters: Parameters, counts: Counts, look: Look) -> FittedS
     weighted, by_class = weighted_counts(counts, parameters.class_weight)
     joint = weighted.joint
     counter = TableCounter.of(Counts(weighted.classes, weighted.rows, weighted.columns, schema), schema)
+    counter.drop_types(parameters.families or ())
     rows = look.seen.recoded(list(counter.classes.places)).file_rows()
     rows.by_class, rows.sampling = by_class, parameters.leaves_choices
 

@@ -19,6 +19,7 @@ from ..counting.row_order import content_order
 from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
 from ..data.target import SoftLabels
+from ..data.values import ColumnValues
 from ..model.em import Expected
 from ..model.leave_one_out import fold_rows, hard_labels, rows_at, rows_with_weight, training_counts, truth_of
 from ..model.scorer import AdditiveModel
@@ -46,6 +47,11 @@ class UnlabeledRows(NamedTuple):
         weights = np.ones(rows.target.rows) if rows.weights is None else rows.weights
         at = np.flatnonzero((rows.target.codes < 0) & (weights > 0))
         return cls(frame_of(rows.source).take(at).coded(), weights[at]) if len(at) else None
+
+    def filled(self) -> list[str]:
+        """Return the columns that have a value in one of the rows."""
+        columns = self.frame.columns.items()
+        return [name for name, values in columns if not (isinstance(values, ColumnValues) and values.empty)]
 
     def expected(self, fitted: FittedClassifier) -> Counts:
         """Return the counts of the rows by the probabilities of their classes under a model, which weigh in all.
