@@ -215,9 +215,10 @@ def test_quality_is_of_these_counts_and_settings_alone(fitted, tmp_path):
 
 def test_quality_outlives_conformalizing_and_dropping_rows(fitted):
     nb, _ = fitted
-    table = penguin_table()
+    before, table = quality_at_hand(nb.fitted_), penguin_table()
+    assert before is not None
     nb.conformalize(table, target="species")
-    assert quality_at_hand(nb.drop_rows().fitted_) is not None
+    assert quality_at_hand(nb.drop_rows().fitted_).figures == before.figures
 
 
 def test_textbook_models_have_the_quality_of_their_folds(tmp_path):
@@ -352,7 +353,10 @@ def test_models_that_were_fitted_apart_are_compared_without_a_warning():
     a, b = (nv.NaiveBayes().fit(part, target="species") for part in (table[::2], table[1::2]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        nv.compare(a.counts_, b.counts_)
+        found = nv.compare(a.counts_, b.counts_)
+    alone = [nv.count(part, target="species", schema=a.schema_) for part in (table[::2], table[1::2])]
+    pd.testing.assert_frame_equal(found, nv.compare(*alone))
+    assert set(found["column"]) == {*table.columns, "(class)"} - {"species"}
 
 
 def test_changes_have_their_interval_and_their_values():
