@@ -51,6 +51,7 @@ def silent_page(browser: Browser, *, allowed: tuple[str, ...] = (), **context: A
     """
     found: list[str] = []
     with browser.new_context(**context) as own:
+        own.set_default_timeout(3_600_000)  # a busy machine is no defect
         page = own.new_page()
         page.on("console", lambda said: found.append(f"console: {said.text}") if said.type == "error" else None)
         page.on("pageerror", lambda error: found.append(f"error: {error}"))

@@ -74,7 +74,7 @@ class Server:
     def __exit__(self, kind: object, *others: object) -> None:
         if self.process.poll() is None:
             self.process.terminate()
-        _, log = self.process.communicate(timeout=60)
+        _, log = self.process.communicate(timeout=3600)
         if kind is None:
             assert self.process.returncode == 0, log
             assert "Traceback" not in log, log
@@ -82,7 +82,7 @@ class Server:
     def end(self) -> list[dict[str, Any]]:
         """End the server, and return its log."""
         self.process.terminate()
-        _, log = self.process.communicate(timeout=60)
+        _, log = self.process.communicate(timeout=3600)
         assert self.process.returncode == 0, log
         return [json.loads(line) for line in log.splitlines()]
 
@@ -90,7 +90,7 @@ class Server:
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Reply:
         """Send a request, and return its answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=3600)
         try:
             connection.request(method, path, body, headers or {})
             answer = connection.getresponse()
@@ -114,7 +114,7 @@ class Server:
 
     def connect(self) -> socket.socket:
         """Return a connection for bytes as they are."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=3600)
 
     def raw(self, data: bytes) -> bytes:
         """Send bytes, and return all that comes until the server ends the connection."""

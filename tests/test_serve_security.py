@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -30,7 +30,7 @@ SLOW_BODY = POST + b"Content-Length: 1000\r\n\r\n{"
 
 @pytest.fixture(scope="module")
 def server(penguin_model):  # noqa: F811
-    limits = ("--max-body", 20_000, "--max-rows", 50, "--max-file", 100_000, "--max-uploads", 1, "--timeout", 1)
+    limits = ("--max-body", 20_000, "--max-rows", 50, "--max-file", 100_000, "--max-uploads", 1)
     with Server(penguin_model, *limits) as started:
         yield started
 
@@ -72,7 +72,7 @@ def test_addresses_of_this_machine_need_no_token(host, own):
 def test_every_other_address_needs_one(host, penguin_model):  # noqa: F811
     assert not is_loopback(host)
     command = [sys.executable, "-m", "naively", "serve", str(penguin_model), "--host", host, "--port", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 1
     assert "NAIVELY_TOKEN" in done.stderr
 
@@ -406,24 +406,12 @@ UNFINISHED = (
 )
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_slow_clients_are_cut_off(penguin_model, plain):  # noqa: F811
-    with Server(penguin_model, "--timeout", 0.5, plain=plain) as server:
-        with ExitStack() as stack:  # all wait at once
-            connections = [stack.enter_context(server.connect()) for _ in UNFINISHED]
-            for connection, begin in zip(connections, UNFINISHED, strict=True):
-                connection.sendall(begin)
-            for connection in connections:
-                read_all(connection)  # ends, because the server ends it
-        assert server.get("/healthz").status == 200
-
-
-def test_a_client_that_sends_a_byte_now_and_then_is_cut_off(server):
-    """Each byte is there in time, but the whole body would take an hour."""
-    head = b"POST /api/v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+@contextmanager
+def dripping(server):
+    """Return a connection that sends each byte in time, and a whole body in an hour."""
     stop = threading.Event()
     with server.connect() as connection:
-        connection.sendall(head + b"Content-Length: 19000\r\n\r\n{")
+        connection.sendall(POST + b"Content-Length: 19000\r\n\r\n{")
 
         def drip():
             while not stop.wait(0.2):
@@ -435,10 +423,22 @@ def test_a_client_that_sends_a_byte_now_and_then_is_cut_off(server):
         thread = threading.Thread(target=drip)
         thread.start()
         try:
-            read_all(connection)
+            yield connection
         finally:
             stop.set()
             thread.join()
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_slow_clients_are_cut_off(penguin_model, plain):  # noqa: F811
+    with Server(penguin_model, "--timeout", 1, plain=plain) as server:
+        with ExitStack() as stack:  # all wait at once
+            connections = [stack.enter_context(server.connect()) for _ in UNFINISHED]
+            for connection, begin in zip(connections, UNFINISHED, strict=True):
+                connection.sendall(begin)
+            for connection in [*connections, stack.enter_context(dripping(server))]:
+                read_all(connection)  # ends, because the server ends it
+        assert server.get("/healthz").status == 200
 
 
 def test_a_client_that_takes_no_answer_is_cut_off(penguin_model, tmp_path):  # noqa: F811
@@ -457,7 +457,7 @@ def test_a_client_that_takes_no_answer_is_cut_off(penguin_model, tmp_path):  # n
 def wait_for_line(path, text):
     """Wait until a file has a line, which must come soon."""
     done = subprocess.run(
-        ["timeout", "60", "bash", "-c", 'tail -n +1 -F "$0" 2>/dev/null | grep -m1 -q "$1"', path, text], check=False
+        ["timeout", "3600", "bash", "-c", 'tail -n +1 -F "$0" 2>/dev/null | grep -m1 -q "$1"', path, text], check=False
     )
     assert done.returncode == 0
 

@@ -391,7 +391,7 @@ def test_connect_and_a_killed_executor_give_the_same(program: str, said: str, tm
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=3600,
         check=False,
     )
     assert said in done.stdout, done.stderr[-3000:]

@@ -49,7 +49,7 @@ def fresh(program: str, given: str = "", **variables: str) -> str:
     """Return what a program prints in an interpreter of its own, which reads what is given and has these variables."""
     command = [sys.executable, "-c", textwrap.dedent(program)]
     surroundings = {name: value for name, value in os.environ.items() if name != "NAIVELY_THREADS"} | variables
-    done = subprocess.run(command, input=given, env=surroundings, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, input=given, env=surroundings, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
