@@ -32,7 +32,6 @@ def test_classifiers_do_what_scikit_learn_expects(estimator, check):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_gaussian_answers_arrays_of_other_libraries_in_kind():
     """With SCIPY_ARRAY_API, which must be set before SciPy is imported, the checks with foreign arrays pass too."""
     pytest.importorskip("array_api_strict")

@@ -30,7 +30,7 @@ class Outcomes:
             self.failed[report.head_line] = str(report.longrepr)
 
 
-def failed(folder, worked: float, passed: float, slower: float = 1) -> dict[str, str]:
+def failed(folder, worked: float, passed: float, slower: float = 1, *more: str) -> dict[str, str]:
     """Return why tests fail that seem to take so long on a machine so much slower than that of the limit."""
     (folder / "test_it.py").write_text(TESTS)
     (folder / "none.ini").write_text("[pytest]\nmarkers = slow\n")
@@ -39,7 +39,7 @@ def failed(folder, worked: float, passed: float, slower: float = 1) -> dict[str,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(conftest, "clocks", lambda: [(call := next(calls)) * worked, call * passed])
         patch.setattr(conftest, "yardstick", lambda: conftest.YARDSTICK * slower)
-        pytest.main([str(folder), *options], plugins=[conftest, found])
+        pytest.main([str(folder), *options, *more], plugins=[conftest, found])
     return found.failed
 
 
@@ -61,6 +61,10 @@ def test_a_test_over_the_limit_fails_unless_it_is_marked(tmp_path, seconds, slow
     assert list(found) == ["test_short", "test_failing"]
     assert found["test_short"] == "worked for 4.0 s: take less data, or mark the test `slow`"
     assert "assert False" in found["test_failing"]
+
+
+def test_there_is_no_limit_under_sanitizers(tmp_path):
+    assert list(failed(tmp_path, 40, 40, 1, "--unlimited")) == ["test_failing"]
 
 
 def test_work_is_seen():

@@ -26,7 +26,7 @@ REPORT = r"[^\n]*(?:runtime error:|(?:ERROR|WARNING): \w+Sanitizer:|Sanitizer: C
 def main(sanitizers: str, package: str) -> int:
     """Run the tests and return the exit code."""
     # Without capture, because pytest would keep the reports of tests that pass to itself.
-    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *TESTS[sanitizers]]
+    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--unlimited", *TESTS[sanitizers]]
     done = subprocess.run(
         command,
         env=os.environ | variables(sanitizers, package),
