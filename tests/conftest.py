@@ -1,6 +1,7 @@
 """What several files of tests use."""
 
 import os
+from functools import partial
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # for speed alone: threads of BLAS in scikit-learn would fight for cores
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -12,6 +13,7 @@ from hypothesis import settings
 
 import naively as nv
 from naively import _kernels as kernels
+from naively.counting import sample
 
 from .browser import launched
 from .tables import penguins
@@ -85,6 +87,12 @@ def chromium():
     """Return a browser; tests are skipped where there is none. While it is open, no other event loop can run."""
     with launched() as browser:
         yield browser
+
+
+@pytest.fixture
+def keep(monkeypatch):
+    """Return a function that sets how many rows models keep, so that few rows are too many."""
+    return partial(monkeypatch.setattr, sample, "KEPT")
 
 
 @pytest.fixture(scope="session")

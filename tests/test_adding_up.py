@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from palmerpenguins import load_penguins
 
 import naively as nv
-from naively.counting import sample
 from naively.errors import InvalidInput, NotAPart
 
 from .adding_cases import CASES, CLASS, LABELS, MIXED, SIZE, Case
@@ -103,8 +102,8 @@ def test_any_partition_merges_in_any_order(owner, random):
 
 
 @pytest.mark.parametrize("by", ["at random", "sorted by a column", "sorted by class"])
-def test_parts_larger_than_the_sample_merge_nearly_exactly(by, monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", 300)
+def test_parts_larger_than_the_sample_merge_nearly_exactly(by, keep):
+    keep(300)
     rng = np.random.default_rng(5)
     y = rng.integers(3, size=3000)
     X = pd.DataFrame({"a": rng.normal(size=3000) + y, "b": rng.normal(size=3000), "c": rng.choice(list("xyz"), 3000)})
@@ -160,8 +159,8 @@ def test_rows_as_dicts_one_by_one_end_where_one_fit_ends():
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kept", [20_000, 50])
-def test_files_as_batches_end_where_one_fit_ends(kept, tmp_path, monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", kept)
+def test_files_as_batches_end_where_one_fit_ends(kept, tmp_path, keep):
+    keep(kept)
     table = MIXED.drop(columns=["level", "nothing"]).assign(label=LABELS)
     paths = [tmp_path / f"{part}.csv" for part in range(3)]
     for path, at in zip(paths, (slice(0, 30), slice(30, 80), slice(80, None)), strict=True):
@@ -243,8 +242,8 @@ def test_all_rows_of_a_class_and_all_rows_at_all_can_be_forgotten(model):
 
 
 @pytest.mark.parametrize("kept", [20_000, 50])
-def test_rows_that_were_never_counted_are_refused_and_nothing_changes(kept, monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", kept)
+def test_rows_that_were_never_counted_are_refused_and_nothing_changes(kept, keep):
+    keep(kept)
     case = CASES["mixed"]
     nb = case.fitted()
     before, counts = nb.predict_proba(MIXED), nb.counts_
@@ -284,8 +283,8 @@ def test_one_of_several_copies_is_forgotten():
 
 
 @pytest.mark.parametrize("name", ["mixed", "texts", "numbers without names", "sparse vectors"])
-def test_models_beyond_the_sample_count_to_the_bit_what_is_left(name, monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", 40)
+def test_models_beyond_the_sample_count_to_the_bit_what_is_left(name, keep):
+    keep(40)
     case = CASES[name]
     nb = case.fitted()
     kept = nb._fitted.state.kept

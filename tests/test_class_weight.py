@@ -16,7 +16,6 @@ from sklearn.utils.estimator_checks import check_class_weight_classifiers
 
 import naively as nv
 from naively.cli import main
-from naively.counting import sample
 from naively.errors import InvalidInput, InvalidSetting
 from naively.stats.class_weights import times_class_weights, times_weights
 
@@ -161,7 +160,7 @@ def test_rows_are_left_out_with_the_weights_of_their_classes(setting, tmp_path, 
 
 @pytest.mark.parametrize("setting", [GIVEN, "balanced"], ids=str)
 @pytest.mark.parametrize("model", MODELS)
-def test_each_fold_is_weighed_by_the_rows_it_learns_from(model, setting, path, monkeypatch):
+def test_each_fold_is_weighed_by_the_rows_it_learns_from(model, setting, path, keep):
     """As scikit-learn does; scores are those of rows as they are. A file has the same, few rows or many."""
     folds = [(np.flatnonzero(np.arange(len(Y)) % 3 != at), np.arange(at, len(Y), 3)) for at in range(3)]
     scores = nv.cross_validate(X, Y, cv=folds, model=model, class_weight=setting)
@@ -173,7 +172,7 @@ def test_each_fold_is_weighed_by_the_rows_it_learns_from(model, setting, path, m
     nb = nv.NaiveBayes(model=model, class_weight=setting)
     assert_allclose(nv.fit_files(nb, path, "kind", cv=4).scores.posterior, found.posterior, atol=1e-9)
     if model == "textbook":
-        monkeypatch.setattr(sample, "KEPT", 30)
+        keep(30)
         assert_allclose(nv.fit_files(nb, path, "kind", cv=4).scores.posterior, found.posterior, atol=1e-9)
 
 

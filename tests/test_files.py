@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.counting import files as engine
-from naively.counting import sample
 from naively.data import block
 from naively.data import column_types as columns
 from naively.data import files as read
@@ -285,22 +284,22 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
     assert done.missing == sum(rows[name].null_count for name in FEATURES)
 
 
-def test_folds_of_many_rows_score_some_of_them(tmp_path, monkeypatch):
+def test_folds_of_many_rows_score_some_of_them(tmp_path, monkeypatch, keep):
     path = cases.write_parquet(tmp_path / "t.parquet", ROWS)
     monkeypatch.setattr(file_folds, "SCORED", 300)
-    monkeypatch.setattr(sample, "KEPT", 50)
+    keep(50)
     done = nv.fit_files(book(), path, "label", cv=2)
 
     assert 60 < len(done.scores.truth) < 140
     assert done.rows == 400
 
 
-def test_progress_tells_rows_and_bytes(tmp_path, monkeypatch):
+def test_progress_tells_rows_and_bytes(tmp_path, keep):
     """Where the rows are few, all is known after the first pass, and that is said."""
     folder = cases.write_parts(tmp_path / "parts", ROWS)
     told, few = [], []
     nv.fit_files(book(), folder, "label", cv=2, progress=lambda *facts: few.append(facts))
-    monkeypatch.setattr(sample, "KEPT", 50)
+    keep(50)
     nv.fit_files(book(), folder, "label", cv=2, progress=lambda *facts: told.append(facts))
     size = sum(path.stat().st_size for path in folder.iterdir())
 

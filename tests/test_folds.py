@@ -16,7 +16,6 @@ from sklearn.model_selection import KFold
 import naively as nv
 from naively import _kernels
 from naively.cli import main
-from naively.counting import sample
 from naively.data.target import target_of
 from naively.errors import InvalidInput, InvalidSetting
 from naively.judge.stratified_folds import StratifiedFolds, seed_from_random_state
@@ -189,14 +188,14 @@ def test_texts_in_a_file_have_the_scores_of_texts_in_memory(tmp_path):
         assert_allclose(found.posterior, expected.posterior, atol=1e-9)
 
 
-def test_several_files_are_split_as_one_table(tmp_path, monkeypatch):
+def test_several_files_are_split_as_one_table(tmp_path, keep):
     rows = mixed_rows().drop(columns="weight")
     for at in range(3):
         rows[at * 100 : at * 100 + 100].to_csv(tmp_path / f"{at}.csv", index=False)
     known = {"target": "kind", "cv": 5, "model": "textbook"}
     expected = nv.cross_validate(rows, **known).posterior
     assert_allclose(nv.cross_validate(tmp_path / "*.csv", **known).posterior, expected, atol=1e-9)
-    monkeypatch.setattr(sample, "KEPT", 40)  # gone through again, block by block
+    keep(40)  # gone through again, block by block
     assert_allclose(nv.cross_validate(tmp_path / "*.csv", **known).posterior, expected, atol=1e-9)
 
 
@@ -211,9 +210,9 @@ def test_rows_without_a_label_take_no_place_in_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("weight", [None, "weight"])
-def test_a_file_of_many_rows_is_split_as_in_memory_too(tmp_path, monkeypatch, weight):
+def test_a_file_of_many_rows_is_split_as_in_memory_too(tmp_path, keep, weight):
     """More rows than are kept are answered in one more pass, in their order; the textbook has no more to choose."""
-    monkeypatch.setattr(sample, "KEPT", 60)
+    keep(60)
     path, rows = tmp_path / "t.csv", mixed_rows()
     rows.to_csv(path, index=False)
     ignore = [] if weight else ["weight"]
@@ -245,8 +244,8 @@ def test_a_path_is_cross_validated(tmp_path, form, tuning):
     assert (found.tuning, found.classes) == (tuning, expected.classes)
 
 
-def test_a_large_file_may_hold_what_was_chosen(tmp_path, monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", 60)
+def test_a_large_file_may_hold_what_was_chosen(tmp_path, keep):
+    keep(60)
     mixed_rows().to_csv(path := tmp_path / "t.csv", index=False)
     held, anew = (nv.cross_validate(path, target="kind", cv=3, tuning=how) for how in ("fixed", "refit"))
     assert (held.tuning, anew.tuning) == ("fixed", "refit")

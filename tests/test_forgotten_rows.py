@@ -10,7 +10,6 @@ from scipy import sparse
 
 import naively as nv
 from naively import cli
-from naively.counting import sample
 
 from .traces import raw, reached, traces, traces_in_file
 
@@ -85,11 +84,11 @@ def check_nothing_stays(nb, cells, tmp_path, rows):
 
 @pytest.mark.filterwarnings("ignore::naively.StaleWarning")
 @pytest.mark.parametrize(("model", "kept", "row"), PAIRWISE)
-def test_nothing_of_a_forgotten_row_stays(model, kept, row, monkeypatch, tmp_path):
+def test_nothing_of_a_forgotten_row_stays(model, kept, row, keep, tmp_path):
     """The first row of all with the lowest number, the last one with the highest and a class of its own, any other."""
     at, number, label = FORGOTTEN[row]
     if kept == "a sample":
-        monkeypatch.setattr(sample, "KEPT", 60)
+        keep(60)
     X, y, cells = with_secrets(at, number, label)
     nb = nv.NaiveBayes(families=FAMILIES, **MODELS[model]).fit(X, y)
     assert {text.split(" ")[0] for text in traces(nb, cells)} >= {"'zinnober'", "'xylophone'"}  # it can be found
@@ -105,9 +104,9 @@ def test_nothing_of_a_forgotten_row_stays(model, kept, row, monkeypatch, tmp_pat
 @pytest.mark.filterwarnings("ignore::naively.StaleWarning")
 @pytest.mark.parametrize("kept", KEEPING)
 @pytest.mark.parametrize("kind", ["numbers without names", "sparse vectors", "dense vectors", "narrow numbers"])
-def test_nothing_of_a_forgotten_vector_stays(kept, kind, monkeypatch, tmp_path):
+def test_nothing_of_a_forgotten_vector_stays(kept, kind, keep, tmp_path):
     if kept == "a sample":
-        monkeypatch.setattr(sample, "KEPT", 60)
+        keep(60)
     rng = np.random.default_rng(3)
     y = rng.integers(2, size=SIZE)
     X = rng.poisson(1 + y[:, None] * [1, 0, 2, 0]) + 0.25 * rng.integers(4, size=(SIZE, 4))
@@ -133,9 +132,9 @@ def test_nothing_of_a_forgotten_vector_stays(kept, kind, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("kept", [20_000, 60])
-def test_nothing_stays_of_rows_that_came_by_themselves_or_by_merging(kept, monkeypatch, tmp_path):
+def test_nothing_stays_of_rows_that_came_by_themselves_or_by_merging(kept, keep, tmp_path):
     """One row as a dict, first of all or among others, before and after a question; then its model is merged."""
-    monkeypatch.setattr(sample, "KEPT", kept)
+    keep(kept)
     X, y, cells = with_secrets(0, LOW, "secretly")
     X = X.drop(columns="code")  # numbers in one part, and labels in the other
     row = X.iloc[0].to_dict()
@@ -152,9 +151,9 @@ def test_nothing_stays_of_rows_that_came_by_themselves_or_by_merging(kept, monke
 
 
 @pytest.mark.parametrize("kept", [20_000, 60])
-def test_nothing_of_many_forgotten_rows_stays(kept, monkeypatch, tmp_path):
+def test_nothing_of_many_forgotten_rows_stays(kept, keep, tmp_path):
     """Whichever numbers were extremes, cuts, or the middle of a bin: of 50 forgotten rows none is found."""
-    monkeypatch.setattr(sample, "KEPT", kept)
+    keep(kept)
     rng = np.random.default_rng(8)
     y = rng.integers(2, size=400)
     X = pd.DataFrame({"a": rng.normal(size=400) + y, "b": rng.normal(size=400) ** 3})
@@ -212,8 +211,8 @@ def test_rows_that_came_after_others_were_dropped_are_forgotten_like_those(tmp_p
         assert column.agrees(nb.counts_.columns[name], 1e-9), name
 
 
-def test_no_copy_of_rows_stays_that_a_file_larger_than_the_sample_forgets(monkeypatch, tmp_path):
-    monkeypatch.setattr(sample, "KEPT", 40)
+def test_no_copy_of_rows_stays_that_a_file_larger_than_the_sample_forgets(keep, tmp_path):
+    keep(40)
     X, y = rows_of(SIZE)
     rows = pd.concat([X.assign(y=y), X[:30].assign(y=y[:30])])[["size", "colour", "y"]]  # some stand twice
     for kind in ("frame", "file"):
@@ -227,8 +226,8 @@ def test_no_copy_of_rows_stays_that_a_file_larger_than_the_sample_forgets(monkey
         assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 0
 
 
-def test_a_model_that_forgot_all_rows_starts_anew(monkeypatch, tmp_path):
-    monkeypatch.setattr(sample, "KEPT", 120)
+def test_a_model_that_forgot_all_rows_starts_anew(keep, tmp_path):
+    keep(120)
     X, y = rows_of(SIZE)
     nb = nv.NaiveBayes(families=FAMILIES).fit(X, y)
     assert not nb.kept_rows_.complete

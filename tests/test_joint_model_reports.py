@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 import naively as nv
 from naively.cli import main
-from naively.counting import sample
 from naively.errors import InvalidSetting
 from naively.model.joint.summary import described_weights
 from naively.model.joint.terms import Term
@@ -131,14 +130,14 @@ def test_folds_of_a_file_are_answered_by_the_textbook_model_as_well(in_a_file):
     assert book.textbook_scores is None
 
 
-def test_passes_are_counted(in_a_file, tmp_path, monkeypatch):
+def test_passes_are_counted(in_a_file, tmp_path, keep):
     """Few rows are kept while they are counted, and need no other pass."""
 
     def passes(model, **how):
         return nv.fit_files(nv.NaiveBayes(model=model), in_a_file, "species", **how).passes
 
     assert [passes("textbook"), passes("textbook", cv=5), passes("auto"), passes("auto", cv=5)] == [1, 1, 1, 1]
-    monkeypatch.setattr(sample, "KEPT", 100)
+    keep(100)
     assert [passes("textbook"), passes("textbook", cv=5)] == [1, 2]
     assert [passes("auto"), passes("auto", cv=5)] == [2, 3]
     assert [passes("textbook", keep_counts=tmp_path / "kept") for _ in range(2)] == [1, 0]

@@ -16,7 +16,6 @@ from numpy.testing import assert_array_equal
 
 import naively as nv
 from naively.counting import files as engine
-from naively.counting import sample
 from naively.data import model_file as store
 from naively.errors import CombinedWeightsWarning, InvalidSetting
 from naively.estimator import cached_counts
@@ -118,9 +117,9 @@ def test_other_models_that_choose_something_go_by_rows_too(model, folder, tmp_pa
 
 
 @pytest.mark.parametrize("most", [250, 60])
-def test_more_rows_than_are_kept_are_merged(most, folder, tmp_path, monkeypatch):
+def test_more_rows_than_are_kept_are_merged(most, folder, tmp_path, keep):
     """All files together, or each of them, have more rows than are kept: their models are merged."""
-    monkeypatch.setattr(sample, "KEPT", most)
+    keep(most)
     nb, _ = fitted(folder, tmp_path / "kept")
     merged = nv.merge([one_fit(ROWS.slice(EACH * day, EACH)) for day in range(DAYS)])
     assert nb.fitted_.weights is not None
@@ -169,9 +168,9 @@ def test_the_default_model_fades_too(folder, tmp_path):
     near(nb, whole)
 
 
-def test_rows_that_fade_count_by_the_mean_of_their_weights(monkeypatch):
+def test_rows_that_fade_count_by_the_mean_of_their_weights(keep):
     """A row that two files hold, of which one is older, weighs as much as both."""
-    monkeypatch.setattr(sample, "KEPT", 50)
+    keep(50)
     kept = one_fit(ROWS.slice(0, EACH)).fitted_.state.kept
     both = kept * 0.5 + kept
     assert not both.complete
@@ -179,11 +178,11 @@ def test_rows_that_fade_count_by_the_mean_of_their_weights(monkeypatch):
     assert both.held.weights.tolist() == [0.75] * len(kept.hashes)
 
 
-def test_the_number_of_faded_rows_is_not_told_by_their_weight(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", 250)
+def test_the_number_of_faded_rows_is_not_told_by_their_weight(folder, tmp_path, keep):
+    keep(250)
     nb, _ = fitted(folder, tmp_path / "kept", fade=0.5)
     assert str(nb.kept_rows_) == "250 of the rows, as they are"
-    monkeypatch.setattr(sample, "KEPT", 20_000)
+    keep(20_000)
     assert str(fitted(folder, tmp_path / "all", fade=0.5)[0].kept_rows_) == f"all {DAYS * EACH} rows, as they are"
 
 
@@ -222,9 +221,9 @@ def test_scores_are_those_of_the_rows_that_are_kept(folder, tmp_path):
     assert again.scores.log_loss == done.scores.log_loss
 
 
-def test_scores_of_a_sample_come_close(folder, tmp_path, monkeypatch):
+def test_scores_of_a_sample_come_close(folder, tmp_path, keep):
     every = nv.cross_validate(ROWS, target="label", cv=4, **HOW)
-    monkeypatch.setattr(sample, "KEPT", 300)
+    keep(300)
     nb, done = fitted(folder, tmp_path / "kept", cv=4)
     assert not nb.kept_rows_.complete
     assert len(done.scores.truth) == nb.kept_rows_.rows <= 300
@@ -314,8 +313,8 @@ def test_a_column_of_too_many_values_is_in_no_model(folder, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("most", [10**6, 600, 250, 40])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_files_and_tables_keep_the_same_rows(most, ending, tmp_path, monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", most)
+def test_files_and_tables_keep_the_same_rows(most, ending, tmp_path, keep):
+    keep(most)
     path = tmp_path / f"rows.{ending}"
     rows = pa.concat_tables([ROWS, ROWS.slice(0, 30)])
     getattr(cases, f"write_{ending}")(path, rows)

@@ -32,8 +32,8 @@ def kept_of(nb):
 # -- weights -----------------------------------------------------------------------------------------------------------
 
 
-def test_faded_rows_of_a_sample_are_forgotten(monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", KEPT)
+def test_faded_rows_of_a_sample_are_forgotten(keep):
+    keep(KEPT)
     X, y = table()
     nb = 0.5 * nv.NaiveBayes().fit(X, y)
     gone = X["size"].to_numpy()[: N // 2]
@@ -44,8 +44,8 @@ def test_faded_rows_of_a_sample_are_forgotten(monkeypatch):
     assert nb.counts_.rows.sum() == N / 4
 
 
-def test_a_part_of_the_weight_of_faded_rows_is_forgotten(monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", KEPT)
+def test_a_part_of_the_weight_of_faded_rows_is_forgotten(keep):
+    keep(KEPT)
     X, y = table()
     nb = 0.5 * nv.NaiveBayes().fit(X, y)
     before = len(kept_of(nb))
@@ -55,8 +55,8 @@ def test_a_part_of_the_weight_of_faded_rows_is_forgotten(monkeypatch):
 
 
 @pytest.mark.parametrize("kept", [KEPT, N])
-def test_faded_rows_are_known_to_calibrate(kept, monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", kept)
+def test_faded_rows_are_known_to_calibrate(kept, keep):
+    keep(kept)
     X, y = table()
     nb = 0.5 * nv.NaiveBayes().fit(X, y)
     p = nb.predict_proba(X)
@@ -89,8 +89,8 @@ def test_weights_of_faded_rows_that_are_gone_count_less():
     assert distance(1e-6) < 1e-3 < 0.01 < distance(1.0)
 
 
-def test_classes_may_weigh_nothing_in_models_that_are_merged(monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", KEPT)
+def test_classes_may_weigh_nothing_in_models_that_are_merged(keep):
+    keep(KEPT)
     X, y = table()
     y[:60] = "2"
     parts = [nv.NaiveBayes(class_weight={"0": 1.0, "1": 2.0, "2": 0.0}).fit(X[at], y[at]) for at in halves()]
@@ -135,8 +135,8 @@ def half_labelled(n, seed=0):
     return X, [label if at % 2 else None for at, label in enumerate(y)]
 
 
-def test_rows_without_a_label_are_counted_for_no_class_once_some_rows_are_dropped(monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", N)
+def test_rows_without_a_label_are_counted_for_no_class_once_some_rows_are_dropped(keep):
+    keep(N)
     X, y = half_labelled(N - 10)
     nb = nv.NaiveBayes(unlabelled="em", estimate="map").fit(X, y)
     assert nb.expected_ is None
@@ -151,8 +151,8 @@ def test_rows_without_a_label_are_counted_for_no_class_once_some_rows_are_droppe
     assert np.isfinite(nb.partial_fit(*table(200, 2)).predict_proba(X)).all()
 
 
-def test_models_with_rows_without_a_label_merge_beyond_the_sample(monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", N)
+def test_models_with_rows_without_a_label_merge_beyond_the_sample(keep):
+    keep(N)
     parts = [nv.NaiveBayes(unlabelled="em", estimate="map").fit(*half_labelled(300, seed)) for seed in (0, 1)]
     merged = nv.merge(parts)
     joint = merged.fitted_.state.counts.value.joint
@@ -221,9 +221,9 @@ def test_another_model_is_fitted_to_kept_rows_after_loading(tmp_path):
     assert np.allclose(nb.predict_proba(X), refined.predict_proba(X), rtol=0, atol=1e-9)
 
 
-def test_another_model_is_fitted_to_kept_rows_after_merging(monkeypatch):
+def test_another_model_is_fitted_to_kept_rows_after_merging(keep):
     """Some of the rows are kept: the model differs from that of all, and from that before."""
-    monkeypatch.setattr(sample, "KEPT", 500)
+    keep(500)
     (X, y), (more, labels) = table(), table(seed=1)
     nb = nv.merge(nv.NaiveBayes().fit(X, y), nv.NaiveBayes().fit(more, labels))
     before = nb.predict_proba(X)

@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 
 import naively as nv
 from naively import cli as commands
-from naively.counting import sample as kept
 from naively.data.grid import Grid
 from naively.errors import StaleWarning, UnreadableFile
 from naively.model.lbfgs import minimize_lbfgs
@@ -477,11 +476,11 @@ def test_files_of_few_rows_are_fitted_as_tables_are(tmp_path):
     assert_allclose(nb.predict_proba(X), fitted().predict_proba(X), atol=1e-9)
 
 
-def test_larger_files_are_read_a_bounded_number_of_times(tmp_path, monkeypatch):
+def test_larger_files_are_read_a_bounded_number_of_times(tmp_path, keep):
     X_all, y_all = table(6000)
     path = tmp_path / "rows.csv"
     X_all.assign(label=y_all).to_csv(path, index=False)
-    monkeypatch.setattr(kept, "KEPT", 1000)
+    keep(1000)
     told = []
     nb = nv.NaiveBayes(model="refined")
     nv.fit_files(nb, path, "label", progress=lambda rows, done, whole: told.append((rows, done, whole)))

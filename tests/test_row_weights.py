@@ -15,7 +15,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.cli import main
-from naively.counting import sample
 from naively.errors import InvalidInput, InvalidSetting, WeightWarning
 
 from .test_folds import mixed_rows
@@ -163,8 +162,8 @@ def test_weights_that_may_stand_for_rows_are_not(weights, tmp_path):
 
 
 @pytest.mark.parametrize("kept", [20_000, 40])
-def test_weights_of_a_file_may_be_normalized(tmp_path, monkeypatch, kept):
-    monkeypatch.setattr(sample, "KEPT", kept)
+def test_weights_of_a_file_may_be_normalized(tmp_path, keep, kept):
+    keep(kept)
     path = written(tmp_path, ROWS.assign(weight=W / W.sum()))
     nb = nv.NaiveBayes(model="textbook")
     done = nv.fit_files(nb, path, "kind", weight="weight", cv=4, normalize_weight=True)

@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import naively as nv
-from naively.counting import kept_rows, sample
+from naively.counting import kept_rows
 from naively.data import model_file
 from naively.data.frame import Frame
 from naively.errors import InvalidSetting, UnreadableFile, UnwritableFile
@@ -157,9 +157,9 @@ def test_soft_labels_go_on_exactly(tmp_path):
 
 
 @pytest.mark.parametrize("copies", [1, 3])
-def test_a_part_of_the_rows_goes_on_exactly(copies, tmp_path, monkeypatch):
+def test_a_part_of_the_rows_goes_on_exactly(copies, tmp_path, keep):
     """Beyond what is kept: the same rows, their copies and the largest hash come back."""
-    monkeypatch.setattr(sample, "KEPT", 40)
+    keep(40)
     size = np.tile(RNG.normal(size=N // 2), copies)
     y = np.where(size + np.sin(np.arange(len(size)) % 80) > 0, "yes", "no")
     X = {"size": size, "sky": np.tile(np.array(["a", "b", None, "d"], dtype=object), len(size) // 4)}
@@ -372,9 +372,9 @@ def test_rows_that_no_file_can_hold_are_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_hashes_that_do_not_follow_from_rows_come_back(tmp_path, monkeypatch):
+def test_hashes_that_do_not_follow_from_rows_come_back(tmp_path, keep):
     """Rows that count less, as they grow old, keep the hashes that they were chosen by."""
-    monkeypatch.setattr(sample, "KEPT", N // 2)
+    keep(N // 2)
     X = {"size": RNG.normal(size=N)}
     kept = nv.NaiveBayes().fit(X, Y).fitted_.state.kept.in_order() * 0.5
     nb = nv.NaiveBayes().fit(X, Y, sample_weight=np.full(N, 0.5))

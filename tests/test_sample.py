@@ -81,9 +81,9 @@ def contents(frame, labels):
     return Counter(zip(*cells, labels, strict=True))
 
 
-def sampled(source, kept, most, monkeypatch, families=None, weight=None):
+def sampled(source, kept, most, keep, families=None, weight=None):
     """Return the rows of the sample, as values, of a table or a file."""
-    monkeypatch.setattr(sample, "KEPT", kept)
+    keep(kept)
     rows = labeled_rows(source, None, "kind", weight)
     if isinstance(rows, FileRows):
         rows.sampling = True
@@ -95,10 +95,10 @@ def sampled(source, kept, most, monkeypatch, families=None, weight=None):
 
 
 @pytest.mark.parametrize(("kept", "most"), [(100, 100), (100, 30), (340, 50), (20_000, 90), (350, 700), (1, 1)])
-def test_the_sample_is_the_same_from_memory_and_files_in_any_order(source, kept, most, monkeypatch):
+def test_the_sample_is_the_same_from_memory_and_files_in_any_order(source, kept, most, keep):
     families = {"note": "words"}
-    expected = sampled(mixed(), kept, most, monkeypatch, families)
-    assert sampled(source, kept, most, monkeypatch, families) == expected
+    expected = sampled(mixed(), kept, most, keep, families)
+    assert sampled(source, kept, most, keep, families) == expected
     assert expected.total() == min(most, ROWS)
 
 
@@ -183,8 +183,8 @@ def as_values(found):
 
 @pytest.mark.parametrize("cut", [10, 60, 300, 590])
 @pytest.mark.parametrize("limit", [1 << 26, 600])
-def test_the_sample_of_two_parts_follows_from_both(cut, limit, monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", 50)
+def test_the_sample_of_two_parts_follows_from_both(cut, limit, monkeypatch, keep):
+    keep(50)
     monkeypatch.setattr(sample, "BYTES", limit)
     monkeypatch.setattr(sample, "FEWEST", 20)
     y = (np.arange(600) % 4 == 1).astype(np.int32)
@@ -210,8 +210,8 @@ def test_few_rows_are_all_kept_as_they_come():
     assert len(found.rows().y) == 72 + 24
 
 
-def test_folds_do_not_change_the_sample(monkeypatch):
-    monkeypatch.setattr(sample, "KEPT", 80)
+def test_folds_do_not_change_the_sample(keep):
+    keep(80)
     y, folds = np.zeros(600, dtype=np.int32), (np.arange(600) % 3).astype(np.int32)
     plain, split = made(600, 0, y), made(600, 0, y, folds)
     assert as_values(plain) == as_values(split)
@@ -246,9 +246,9 @@ def test_numbers_are_measured_on_the_same_rows(source, monkeypatch):
     assert measured(source).total() == 200
 
 
-def test_models_of_many_rows_are_the_same_from_memory_and_files(tmp_path, monkeypatch):
+def test_models_of_many_rows_are_the_same_from_memory_and_files(tmp_path, monkeypatch, keep):
     """More rows than are kept: the grid, the weights and the smoothing are chosen on the same sample."""
-    monkeypatch.setattr(sample, "KEPT", 200)
+    keep(200)
     monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, sample_rows=200, calibration_rows=200))
     table = mixed(1500).drop(columns="note")
     table.sample(frac=1.0, random_state=5).to_csv(path := tmp_path / "t.csv", index=False)

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import naively as nv
-from naively.counting import sample
 from naively.data.grid import Grid
 from naively.errors import InvalidInput, InvalidSetting
 from naively.sql.column_blocks import covering_blocks
@@ -150,9 +149,9 @@ def test_few_weighted_rows_some_without_a_label(db):
 
 
 @pytest.fixture
-def fewer_kept(monkeypatch):
+def fewer_kept(keep):
     """Keep few rows, so that a small table has more of them."""
-    monkeypatch.setattr(sample, "KEPT", 600)
+    keep(600)
 
 
 def log_loss(nb, table):
@@ -180,11 +179,11 @@ def test_the_model_of_many_rows_is_as_good_as_one_fit(db, fewer_kept):
     assert log_loss(found, held_out) < log_loss(one, held_out) + gain / 2  # weights are fitted on a fifth of the rows
 
 
-def test_a_sample_of_all_rows_gives_the_model_of_one_fit(db, monkeypatch):
+def test_a_sample_of_all_rows_gives_the_model_of_one_fit(db, monkeypatch, keep):
     table = dependent(900).drop(["copies", "share"])
     put, one = db.put(table), nv.NaiveBayes().fit(table, target="rich")
     monkeypatch.setattr("naively.sql.row_sample.EXPECTED", 1e9)  # all rows are drawn, and counted in the database
-    monkeypatch.setattr(sample, "KEPT", 899)
+    keep(899)
     monkeypatch.setattr("naively.sql.row_sample.proportional_copies", lambda copies, most: copies)
     monkeypatch.setattr("naively.sql.row_sample.places_of_contents", lambda hashes, most: np.arange(len(hashes)))
     found = nv.sql.fit(put, "rich")

@@ -9,7 +9,6 @@ import pytest
 
 import naively as nv
 from naively.counting import files as engine
-from naively.counting import sample as sampling
 from naively.data import duckdb_reader as duck
 from naively.data import values
 
@@ -97,7 +96,7 @@ def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch
     np.testing.assert_array_equal(parts.predict_proba(str(path)), whole.predict_proba(letters.select(["body"])))
 
 
-def test_only_texts_are_gone_over_once(path, letters, monkeypatch):
+def test_only_texts_are_gone_over_once(path, letters, monkeypatch, keep):
     read = []
     monkeypatch.setattr(engine.FileRows, "report_progress", lambda self, part: read.append(part.frame.names))
     nb = nv.NaiveBayes(families={"body": "words"})
@@ -109,13 +108,13 @@ def test_only_texts_are_gone_over_once(path, letters, monkeypatch):
     assert nb.tuning_.learned.to_json() == memory.tuning_.learned.to_json()
     few = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), path, "label", cv=3)
     assert (few.passes, len(read)) == (1, 2)  # all rows were kept
-    monkeypatch.setattr(sampling, "KEPT", 100)
+    keep(100)
     many = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), path, "label", cv=3)
     assert (many.passes, len(read)) == (2, 4)
     assert min(few.scores.accuracy, many.scores.accuracy) > 0.9
 
 
-def test_the_second_pass_reads_no_texts(letters, tmp_path, monkeypatch):
+def test_the_second_pass_reads_no_texts(letters, tmp_path, monkeypatch, keep):
     """Beside other columns texts are counted once; of many rows, numbers and labels are read again."""
     table = letters.append_column("n", pa.array(np.arange(ROWS) % 7 * 1.5)).append_column("of", letters["label"])
     pq.write_table(table, tmp_path / "mixed.parquet")
@@ -127,7 +126,7 @@ def test_the_second_pass_reads_no_texts(letters, tmp_path, monkeypatch):
     memory = nv.NaiveBayes(families={"body": "words"}).fit(table, target="label")
     assert nb.counts_ == memory.counts_
     assert nb.tuning_.learned.to_json() == memory.tuning_.learned.to_json()
-    monkeypatch.setattr(sampling, "KEPT", 100)
+    keep(100)
     done = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), tmp_path / "mixed.parquet", "label")
     assert (done.passes, read[1:]) == (2, [("body", "n", "of"), ("n", "of")])
 
