@@ -15,6 +15,8 @@ from click.testing import CliRunner
 
 import naively as nv
 from naively.cli import main
+from naively.data.column import Column
+from naively.data.schema import Schema
 from naively.errors import InvalidInput
 
 ROWS = 40
@@ -168,11 +170,14 @@ def test_any_cross_validation_takes_a_nearly_empty_column(model):
     assert nv.cross_validate(with_extra(nearly), LABELS, cv=4, model=model).accuracy > 0.4
 
 
-def test_a_family_that_is_given_says_what_an_empty_column_holds():
-    nb = nv.NaiveBayes(families={"extra": "gaussian"}).fit(with_extra(EMPTY["object of NaN"]), LABELS)
+@pytest.mark.parametrize(
+    "families", [{"extra": "gaussian"}, Schema((Column("extra", "number"),))], ids=["names", "schema"]
+)
+def test_a_family_that_is_given_says_what_an_empty_column_holds(families):
+    nb = nv.NaiveBayes(families=families).fit(with_extra(EMPTY["object of NaN"])[["extra"]], LABELS)
     assert nb.schema_["extra"].type == "number"
     with pytest.raises(InvalidInput, match="held numbers when it was learned"):
-        nb.predict(with_extra(VALUES["texts"]))
+        nb.predict(with_extra(VALUES["texts"])[["extra"]])
 
 
 @each_model

@@ -315,9 +315,10 @@ class TableCounter:
                 found.append(column.name)
         return [name for name in self.schema.names if name in found]
 
-    def drop_types(self, named: Container[str]) -> None:
+    def drop_types(self, *named: Container[str]) -> None:
         """Take columns without any value for empty ones, unless somebody named what they are."""
-        self.schema = self.schema.without_types([name for name in self.without_values() if name not in named])
+        empty = [name for name in self.without_values() if not any(name in some for some in named)]
+        self.schema = self.schema.without_types(empty)
         self.of_labels, self.of_numbers = self.schema.of_kind("labels"), self.schema.of_kind("numbers")
         self._make_readers()
 

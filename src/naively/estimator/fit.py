@@ -70,7 +70,7 @@ def _fit_table(parameters: Parameters, rows: Rows, to_come: Sequence[Label], kep
     sampling = parameters.leaves_choices or bool(counter.of_numbers)
     count_rows(counter, labelled, parameters.threads, sampling=sampling)
     unlabelled = UnlabeledRows.of(rows) if parameters.unlabelled == "em" else None
-    counter.drop_types([*(parameters.families or ()), *([] if unlabelled is None else unlabelled.filled())])
+    counter.drop_types(parameters.families or (), () if unlabelled is None else unlabelled.filled())
     state = None if unlabelled is None else _default_state(parameters, counter, labelled, unlabelled)
     if state is None:
         expected = None if unlabelled is None else _expected(parameters, rows, counter.value(), declared)
