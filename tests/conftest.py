@@ -9,7 +9,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # for speed alone: threads of BLAS in s
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import naively as nv
 from naively import _kernels as kernels
@@ -39,6 +40,18 @@ def pytest_collection_modifyitems(config, items):
         kept = {id(item) for item in first.values() if not PROGRAMS & set(item.fixturenames)}
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
         items[:] = [item for item in items if id(item) in kept]
+
+
+@settings(max_examples=1, database=None)
+@given(st.text())
+def warm_up(_):
+    """Let hypothesis read the constants in all modules, and its characters: seconds of work in a fresh clone."""
+
+
+def pytest_runtest_setup(item):
+    """Do that before a test of hypothesis, in whose time it would be."""
+    if getattr(item.obj, "is_hypothesis_test", False):
+        warm_up()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 import sklearn.feature_extraction.text
 import sklearn.naive_bayes
+from palmerpenguins import load_penguins
 
 import naively
 import naively.errors
@@ -101,14 +102,19 @@ def prose_of(text: str) -> str:
     return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
-def examples_of(page: Path) -> doctest.DocTest:
-    """Return the examples of a page as one test, with the page's own line numbers."""
+def examples_of(page: Path, section: str = "") -> doctest.DocTest:
+    """Return the examples of a page as one test, with its own line numbers: those of a section, or of all but APART."""
     text = page.read_text(encoding="utf-8")
-    lines = [""] * len(text.splitlines())
+    lines, heading = [""] * len(text.splitlines()), re.compile(r"^## (.+)$", re.MULTILINE)
     for block in blocks_of(text):
-        if block.language in ("python", "pycon"):
+        *_, found = ["", *heading.findall("\n".join(text.splitlines()[: block.start]))]
+        if block.language in ("python", "pycon") and section == (found if found in APART.get(page.name, ()) else ""):
             lines[block.start : block.start + len(block.lines)] = block.lines
     return doctest.DocTestParser().get_doctest("\n".join(lines), {"__name__": page.stem}, page.name, str(page), 0)
+
+
+# Sections that need nothing of those before them but penguins, of a page that would make a long test.
+APART = {"scores.md": ("Folds", "Overconfidence")}
 
 
 def run(test: doctest.DocTest) -> None:
@@ -121,6 +127,14 @@ def run(test: doctest.DocTest) -> None:
 def test_every_example_of_a_page_runs(page):
     need_libraries(page.relative_to(ROOT).as_posix())
     run(examples_of(page))
+
+
+@pytest.mark.parametrize(("page", "section"), [(page, section) for page in APART for section in APART[page]])
+def test_every_example_of_a_section_runs(page, section):
+    test = examples_of(ROOT / "docs" / "guide" / page, section)
+    assert test.examples
+    test.globs |= {"nv": naively, "penguins": load_penguins()}
+    run(test)
 
 
 @each_page

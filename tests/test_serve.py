@@ -544,12 +544,19 @@ def bad_command(*arguments, environment=None):
     return done.stderr
 
 
-def test_a_command_that_cannot_start_says_why(penguin_model, server, tmp_path):  # noqa: F811
-    assert "there is no such file" in bad_command(tmp_path / "nothing.parquet", "--port", 0)
-    assert "Choose another port" in bad_command(penguin_model, "--port", server.port)
-    assert "--learn" in bad_command(penguin_model, "--save-every", 3)
-    assert "NAIVELY_TOKEN" in bad_command(penguin_model, "--host", "0.0.0.0", "--port", 0)
-    assert "16 characters" in bad_command(penguin_model, "--port", 0, environment={"NAIVELY_TOKEN": "short"})
+@pytest.mark.parametrize(
+    ("said", "arguments", "environment"),
+    [
+        ("there is no such file", ["nothing.parquet", "--port", 0], {}),
+        ("Choose another port", ["{model}", "--port", "{port}"], {}),
+        ("--learn", ["{model}", "--save-every", 3], {}),
+        ("NAIVELY_TOKEN", ["{model}", "--host", "0.0.0.0", "--port", 0], {}),
+        ("16 characters", ["{model}", "--port", 0], {"NAIVELY_TOKEN": "short"}),
+    ],
+)
+def test_a_command_that_cannot_start_says_why(said, arguments, environment, penguin_model, server):  # noqa: F811
+    given = [str(one).format(model=penguin_model, port=server.port) for one in arguments]
+    assert said in bad_command(*given, environment=environment)
 
 
 def test_without_its_extra_the_command_says_how_to_install_it(penguin_model):  # noqa: F811
