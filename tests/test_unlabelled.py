@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
@@ -223,7 +223,7 @@ def tables(draw: Any) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, dict[str, A
     return pd.DataFrame({name: columns[name] for name in used}), y, weights, settings
 
 
-@checked
+@settings(checked, max_examples=15)
 @given(drawn=tables())
 def test_no_step_goes_down(drawn):
     """Whatever the columns, missing values.
