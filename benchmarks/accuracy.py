@@ -24,7 +24,6 @@ MODELS: dict[str, dict[str, Any]] = {
     "smoothing": {"smoothing": "auto"},
     "temperature": {"temperature": "auto"},
     "both": {"smoothing": "auto", "temperature": "auto"},
-    "refined": {"model": "refined"},
     "together": {"model": "auto"},
 }
 PEER = "sk-gauss+cat"

@@ -89,14 +89,13 @@ class Case:
 
 CASES = {
     "mixed": Case(MIXED),
-    "mixed, refined": Case(MIXED, settings={"model": "refined"}),
     "mixed, textbook": Case(MIXED, settings={"model": "textbook"}),
     "mixed, tuned": Case(MIXED, settings={"model": "textbook", "smoothing": "auto", "temperature": "auto"}),
     "mixed, missing values count": Case(MIXED, settings={"missing": "value", "unseen": "smooth", "smoothing": "auto"}),
     "numbers without names": Case(NUMBERS.to_numpy(), CLASS),
     "narrow numbers": Case(NUMBERS.to_numpy().astype(np.float32), CLASS.astype(bool)),
     "texts": Case(TEXTS, settings={"families": {"text": "words"}}),
-    "texts, refined": Case(TEXTS, settings={"families": {"text": nv.Words(ngram_range=(1, 2))}, "model": "refined"}),
+    "texts, pairs": Case(TEXTS, settings={"families": {"text": nv.Words(ngram_range=(1, 2))}}),
     "sparse vectors": Case(sparse.csr_array(BAGS), CLASS),
     "families": Case(pd.DataFrame(OF_FAMILIES), CLASS * 7, {"families": FAMILIES}),
     "families, textbook": Case(

@@ -12,7 +12,7 @@ import naively as nv
 
 from .tables import penguins
 
-MODELS = ("auto", "textbook", "refined")
+MODELS = ("auto", "textbook")
 TEXTS = [
     "Good day, good night", "bad day in New York", "The night is GOOD", "new york new york", "bad bad weather 2021",
     "这 酒店 很好 good", "酒店不好,太贵了", "很好很好 hotel", "ภาษาไทย ดี", "ok 👍🏽 nice 👨‍👩‍👧 day", "🇩🇪 flag 1️⃣ key ☺️",

@@ -28,7 +28,7 @@ from .worked_table import COLUMNS, ROWS
 
 RECORDED = Path(__file__).parent / "data" / "recorded_answers.json"
 PENGUINS = Path(__file__).parents[1] / "examples" / "penguins.csv"
-MODELS = ("auto", "textbook", "refined")
+MODELS = ("auto", "textbook")
 QUERIED = 10  # rows of a set whose probabilities are recorded
 FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration_error", "auc", "mean_cost")
 Rows = tuple[Any, list[Any], dict[str, Any]]  # a table, the classes of its rows, and settings

@@ -384,7 +384,7 @@ def test_rows_are_kept_while_another_model_answers():
     X, y = birds.drop(columns="species"), birds.species
     nb = nv.NaiveBayes().fit(X, y).set_params(model="textbook").forget(X[:20], y[:20])
     assert np.array_equal(nb.predict(X[:5]), nv.NaiveBayes(model="textbook").fit(X[20:], y[20:]).predict(X[:5]))
-    for model in ("auto", "refined", "auto"):
+    for model in ("auto", "textbook", "auto"):
         nb.set_params(model=model)
         once = nv.NaiveBayes(model=model).fit(X[20:], y[20:])
         assert np.allclose(nb.predict_proba(X), once.predict_proba(X), rtol=0, atol=1e-9)

@@ -25,7 +25,7 @@ ROWS = mixed_rows(240, seed=5).drop(columns="weight")
 Y = ROWS["kind"].to_numpy(dtype=object)
 X = ROWS.drop(columns="kind")
 GIVEN = {"low": 3.0, "high": 0.5}
-MODELS = ("auto", "textbook", "refined")
+MODELS = ("auto", "textbook")
 
 
 def weights_of(setting, labels=Y):

@@ -22,7 +22,6 @@ AFAR = {
     "island": "Dream", "bill_length_mm": 43.0, "bill_depth_mm": None, "flipper_length_mm": 193.0, "body_mass_g": None,
     "sex": "male", "year": 2009,
 }  # fmt: skip
-each_model = pytest.mark.parametrize("model", ["auto", "refined"])
 
 
 def learned(model="auto", **params):
@@ -31,10 +30,9 @@ def learned(model="auto", **params):
 
 
 @pytest.mark.parametrize("params", [{}, {"missing": "value"}, {"prior": "uniform"}, {"temperature": 2.0}], ids=str)
-@each_model
-def test_parts_add_up_to_the_log_joint(model, params):
+def test_parts_add_up_to_the_log_joint(params):
     """Own values, joint terms, pairs and the prior: their sum is what predict_proba is made of."""
-    nb, X = learned(model, **params)
+    nb, X = learned(**params)
     evidence = nb.explain(X)
 
     assert_allclose(evidence.own + evidence.joint, evidence.scores, atol=1e-9)
@@ -47,16 +45,15 @@ def test_parts_add_up_to_the_log_joint(model, params):
         assert_allclose([own + joint for _, own, joint in parts], [lead for _, lead in bars], atol=1e-9)
 
 
-@each_model
-def test_the_frame_says_which_part_a_line_is(model):
+def test_the_frame_says_which_part_a_line_is():
     """The lines of a row add up to its log joint, and those of a column to its contribution."""
-    nb, X = learned(model)
+    nb, X = learned()
     evidence = nb.explain(X[:5])
     frame, labels = pd.DataFrame(evidence.frame()), [f"score of {label}" for label in nb.classes_]
     pairs = [name for name in evidence.columns if " × " in name]
 
     assert frame["part"].value_counts().to_dict() == {
-        "own": 35, "joint": 35, "prior": 5, **({"pair": 5 * len(pairs)} if pairs else {}),
+        "own": 35, "joint": 35, "prior": 5, "pair": 5 * len(pairs),
     }  # fmt: skip
     assert_allclose(frame.groupby("row")[labels].sum(), nb.predict_joint_log_proba(X[:5]), atol=1e-9)
     of_sex = frame[frame["column"] == "sex"]

@@ -159,7 +159,6 @@ def test_every_family_gets_the_probabilities_of_python(engine, model, families):
     [
         *(("textbook", name) for name in ("unseen values are smoothed", "rare values", "frequencies", "modes")),
         ("auto", "rare values"),
-        ("refined", "unseen values are smoothed"),
     ],
 )
 def test_every_setting_gets_the_probabilities_of_python(engine, model, how):

@@ -142,7 +142,6 @@ def test_the_command_line_splits_penguins_evenly():
 CASES = {
     "auto": {},
     "textbook": {"model": "textbook"},
-    "refined": {"model": "refined"},
     "smoothing": {"model": "textbook", "smoothing": "auto", "temperature": "auto"},
     "bins": {"model": "textbook", "families": {"length": "bins", "visits": "poisson"}},
     "classes": {"classes": ["high", "low", "middle", "none"], "prior": "uniform", "random_state": 3},

@@ -17,7 +17,6 @@ SIZE = 150
 LOW, HIGH, MIDDLE = -987.654321012345, 987.654321012345, 0.123456789012345
 MODELS = {
     "auto": {},
-    "refined": {"model": "refined"},
     "textbook, tuned": {"model": "textbook", "smoothing": "auto", "temperature": "auto"},
     "textbook": {"model": "textbook"},
 }

@@ -118,7 +118,6 @@ CALLS = {
         lambda: nv.NaiveBayes().fit(pd.concat([TABLE, TABLE]), np.tile(Y, 2)),
         lambda nb, path: nb.forget(path, target="label"),
     ),
-    "forget, refined": (lambda: whole("refined"), lambda nb, path: nb.forget(TABLE[:20], Y[:20])),
     "forget, a sample": (lambda: sampled("auto"), lambda nb, path: nb.forget(TABLE[:20], Y[:20])),
     "partial_fit, a sample": (lambda: sampled("auto", 60), lambda nb, path: nb.partial_fit(TABLE[60:], Y[60:])),
     "partial_fit, weights": (
@@ -131,10 +130,6 @@ CALLS = {
     ),
     "a question after rows went": (lambda: whole("auto").forget(TABLE[:9], Y[:9]), lambda nb, path: nb.predict(TABLE)),
     "calibrate, joint": (lambda: whole("textbook").set_params(model="auto"), lambda nb, path: nb.calibrate(TABLE, Y)),
-    "calibrate, refined": (
-        lambda: whole("textbook").set_params(model="refined"),
-        lambda nb, path: nb.calibrate(TABLE, Y),
-    ),
     "calibrate, textbook": (lambda: whole("textbook", smoothing="auto"), lambda nb, path: nb.calibrate(TABLE, Y)),
     "calibrate, held out": (lambda: whole("textbook", 60), lambda nb, path: nb.calibrate(TABLE, Y, held_out=True)),
 }

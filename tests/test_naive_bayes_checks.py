@@ -24,7 +24,7 @@ from naively import NaiveBayes
 # The checks that NaiveBayes does not pass, each with its reason: there are none.
 EXPECTED_FAILURES: dict[str, str] = {}
 
-MODELS = [NaiveBayes(model=model) for model in ("textbook", "auto", "refined")]
+MODELS = [NaiveBayes(model=model) for model in ("textbook", "auto")]
 CHECKS = parametrize_with_checks(MODELS, expected_failed_checks=lambda _: EXPECTED_FAILURES).mark
 
 

@@ -343,7 +343,7 @@ def test_a_model_of_adult_is_bounded():
     ],
     ids=["one class", "all missing", "constant", "huge", "dates", "array"],
 )
-@pytest.mark.parametrize("model", ["auto", "textbook", "refined"])
+@pytest.mark.parametrize("model", ["auto", "textbook"])
 def test_every_model_has_a_view(table, labels, model):
     nb = nv.NaiveBayes(model=model).fit(table, labels)
     assert "NaiveBayes" in nb._repr_html_()

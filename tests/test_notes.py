@@ -142,10 +142,6 @@ def test_labels_that_pairs_do_not_distinguish_are_named():
 SOFT = pd.DataFrame({"no": np.where(LABELS == "no", 0.9, 0.1), "yes": np.where(LABELS == "yes", 0.9, 0.1)})
 REASONS = {
     "one class": (np.full(ROWS, "same"), {}, "joint terms were not fitted: all rows are of one class"),
-    "soft labels": (
-        SOFT, {"model": "refined"},
-        "not fitted: labels are soft; offsets of values need one label for each row",
-    ),
     "few rows": (LABELS[:40], {}, "joint terms were not fitted: there are 40 rows; fit, or calibrate with, at least"),
     "no labels": (
         np.where(np.arange(ROWS) < 40, LABELS, None), {"unlabelled": "em", "estimate": "map", "smoothing": 2.0},
@@ -155,10 +151,6 @@ REASONS = {
         np.where(np.arange(ROWS) % 3, LABELS, None),
         {"unlabelled": "em", "estimate": "map", "smoothing": 2.0, "classes": ["no", "yes", "other"]},
         "joint terms were not fitted: a class has no row with a label",
-    ),
-    "offsets without labels": (
-        np.where(np.arange(ROWS) % 3, LABELS, None), {"unlabelled": "em", "estimate": "map", "model": "refined"},
-        "not fitted: rows without a label were used, too",
     ),
 }  # fmt: skip
 
@@ -175,14 +167,12 @@ def test_the_reason_why_columns_are_not_modeled_jointly_is_the_actual_one(why, t
     assert ("at least 50" in nb.summary()) is (why in ("few rows", "no labels"))
 
 
-def test_many_classes_and_columns_are_named_as_the_reason():
+def test_many_classes_and_columns_counted_apart_are_named_as_the_reason():
     rng = np.random.default_rng(0)
     classes = nv.NaiveBayes().fit({"x": rng.normal(size=1_000)}, np.arange(1_000) % 500)
-    wide = nv.NaiveBayes.from_counts(nv.count(rng.normal(size=(60, 1_100)), np.arange(60) % 2), model="refined")
     elsewhere = nv.NaiveBayes.from_counts(nv.count({"x": rng.normal(size=60)}, np.arange(60) % 2))
 
     assert "there are 500 classes, and at most 300 can be" in classes.summary()
-    assert "there are 1,100 columns of numbers, and offsets can be fitted for fewer than 1,024" in wide.summary()
     assert "rows were counted column by column; calibrate(X, y) with all of them" in elsewhere.summary()
 
 

@@ -82,7 +82,7 @@ def test_every_shared_table_gets_the_same_answers_from_every_model(name):
     rows = pd.concat([X[:150], spoiled(X[:150], 1)], ignore_index=True)
     for model in MODELS:
         nb = nv.NaiveBayes(model=model, families=dict.fromkeys(codes, "categorical") or None)
-        assert_same_answers(nb.fit(table[: 250 if model == "refined" else 500], target=about["target"]), rows)
+        assert_same_answers(nb.fit(table[:500], target=about["target"]), rows)
 
 
 @pytest.mark.alone
@@ -343,7 +343,7 @@ def test_metadata_say_what_the_model_is_and_how_cells_are_given():
 def test_everything_is_in_double_precision():
     from onnx import TensorProto
 
-    nb = nv.NaiveBayes(model="refined").fit("examples/penguins.csv", target="species")
+    nb = nv.NaiveBayes().fit("examples/penguins.csv", target="species")
     kinds = {constant.data_type for constant in nv.export.onnx(nb).graph.initializer}
     assert TensorProto.DOUBLE in kinds
     assert not kinds & {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16}

@@ -159,7 +159,7 @@ def test_texts_that_scikit_learn_counts_are_classified():
         assert np.abs(found - pipeline.predict_proba(texts)).max() < 1e-6  # single precision
 
 
-@pytest.mark.parametrize("model", ["auto", "textbook", "refined"])
+@pytest.mark.parametrize("model", ["auto", "textbook"])
 def test_naive_bayes_of_numbers_converts(model):
     X = NUMBERS.copy()
     X[::7, 1] = np.nan

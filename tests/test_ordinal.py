@@ -281,7 +281,7 @@ def test_what_cannot_be_levels_is_refused(make, words):
 
 
 @pytest.mark.filterwarnings("ignore::naively.StaleWarning")
-@pytest.mark.parametrize("model", ["textbook", "auto", "refined"])
+@pytest.mark.parametrize("model", ["textbook", "auto"])
 def test_rows_add_and_go_merge_and_keep_in_a_file(model, tmp_path):
     x, y = simulated(0, 120)
     table = as_frame(x, ordered=True)

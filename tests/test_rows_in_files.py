@@ -125,10 +125,9 @@ def test_all_columns_at_once_go_on_exactly(tmp_path):
     goes_on(nv.NaiveBayes().fit(COLUMNS, Y), tmp_path, COLUMNS, Y)
 
 
-@pytest.mark.parametrize("model", ["auto", "refined"])
-def test_texts_go_on_exactly_even_where_arrow_cannot_hold_them(model, tmp_path):
+def test_texts_go_on_exactly_even_where_arrow_cannot_hold_them(tmp_path):
     X = {"body": WORDS, "size": np.arange(N) % 7.0}
-    goes_on(nv.NaiveBayes(model=model, families={"body": "words"}).fit(X, Y), tmp_path, X, Y)
+    goes_on(nv.NaiveBayes(families={"body": "words"}).fit(X, Y), tmp_path, X, Y)
 
 
 @pytest.mark.parametrize("name", LABELS)

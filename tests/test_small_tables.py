@@ -181,7 +181,7 @@ def test_rows_of_one_class_are_kept_until_another_comes():
 def test_models_that_leave_nothing_to_the_rows_keep_none():
     X, y = flowers(40)
     assert nv.NaiveBayes(model="textbook").fit(X, y).kept_rows_.rows == 0
-    for model in ({}, {"model": "refined"}, {"model": "textbook", "smoothing": "auto"}):
+    for model in ({}, {"model": "textbook", "smoothing": "auto"}):
         kept = nv.NaiveBayes(**model).fit(X, y).kept_rows_
         assert (kept.rows, kept.complete) == (40, True)
 

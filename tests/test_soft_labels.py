@@ -278,8 +278,3 @@ def test_rows_of_no_proportion_are_no_rows(fitted):
     more = pd.concat([X, X.iloc[:5]], ignore_index=True)
     soft = pd.concat([q, 0 * q.iloc[:5]], ignore_index=True)
     assert np.abs(nv.NaiveBayes().fit(more, soft).predict_proba(X) - nb.predict_proba(X)).max() < 1e-9
-
-
-def test_offsets_of_values_still_need_one_label(fitted):
-    X, _, q, _ = fitted
-    assert "offsets of values need one label for each row" in nv.NaiveBayes(model="refined").fit(X, q).summary()

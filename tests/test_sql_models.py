@@ -121,7 +121,7 @@ def test_blocks_cover_all_pairs_within_their_bounds():
 # -- models -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", [{}, {"model": "textbook"}, {"class_weight": "balanced"}, {"model": "refined"}])
+@pytest.mark.parametrize("settings", [{}, {"model": "textbook"}, {"class_weight": "balanced"}])
 def test_few_rows_are_fitted_as_in_memory(db, settings):
     if settings and db.name != "duckdb":
         pytest.skip("rows are fetched alike, and what is done with them was seen on DuckDB")

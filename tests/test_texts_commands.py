@@ -16,7 +16,7 @@ from naively.cli import main
 
 from .text_cases import CLASSES, TEXTS, Y
 
-every_model = pytest.mark.parametrize("model", ["textbook", "auto", "refined"])
+every_model = pytest.mark.parametrize("model", ["textbook", "auto"])
 
 
 def run(*arguments: Any) -> Any:

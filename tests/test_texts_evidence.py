@@ -15,7 +15,7 @@ from naively.errors import InvalidInput
 
 from .text_cases import CLASSES, NEW, TEXTS, Y
 
-MODELS = ["textbook", "auto", "refined"]
+MODELS = ["textbook", "auto"]
 FAMILIES = {
     "words": nv.Words(),
     "pairs": nv.Words(ngram_range=(1, 2)),

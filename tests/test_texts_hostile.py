@@ -20,7 +20,7 @@ from naively.text import Tokens
 
 from .text_cases import NEW, TEXTS, Y
 
-MODELS = ["textbook", "auto", "refined"]
+MODELS = ["textbook", "auto"]
 pytestmark = pytest.mark.filterwarnings("ignore::naively.errors.StaleWarning")
 every_model = pytest.mark.parametrize("model", MODELS)
 ROWS = len(TEXTS)
@@ -356,7 +356,7 @@ def test_damaged_files_of_words_are_refused(tmp_path):
                 assert store.read_counts(path)[0] == nb.counts_
 
 
-@pytest.mark.parametrize("model", ["textbook", "auto", "refined"])
+@every_model
 def test_an_empty_token_is_a_token(model):
     texts, y = ["a  b", "b c", "c  a", "d"] * 15, [0, 1, 0, 1] * 15
     nb = nv.NaiveBayes(families={"text": nv.Words(tokenizer=lambda text: text.split(" "))}, model=model).fit(texts, y)

@@ -24,7 +24,7 @@ from naively.text import TextRows
 
 from .text_cases import CLASSES, NEW, TEXTS, Y, written
 
-MODELS = ["textbook", "auto", "refined"]
+MODELS = ["textbook", "auto"]
 FAMILIES: dict[str, Any] = {
     "words": nv.Words(),
     "pairs": nv.Words(ngram_range=(1, 2), times="log"),
@@ -288,10 +288,9 @@ def test_names_and_the_order_of_columns_do_not_matter(model):
     )
 
 
-@pytest.mark.parametrize("model", ["auto", "refined"])
-def test_a_model_that_is_switched_to_the_textbook_model_is_one(model):
+def test_a_model_that_is_switched_to_the_textbook_model_is_one():
     """Pairs of words that were counted for the evidence are left out again."""
-    nb = fitted(model=model)
+    nb = fitted(model="auto")
     assert nb.schema_["text"].family.pairs
     nb.set_params(model="textbook")
 

@@ -112,11 +112,10 @@ def test_words_keep_their_names_and_their_order_in_a_file(tmp_path):
     assert_allclose(back.predict_proba(texts), nb.predict_proba(texts), atol=1e-12)
 
 
-@pytest.mark.parametrize("model", ["auto", "refined"])
-def test_columns_beside_texts_come_back(model, tmp_path: Path):
+def test_columns_beside_texts_come_back(tmp_path: Path):
     """A model of several columns of texts beside others is the same after a file, and merges with what it was."""
     table = {"body": TEXTS, "subject": [t[:9] for t in TEXTS], "n": np.arange(120.0), "c": ["a", "b"] * 60}
-    nb = nv.NaiveBayes(families={"body": "words", "subject": nv.Words(hash_width=16)}, model=model).fit(table, Y)
+    nb = nv.NaiveBayes(families={"body": "words", "subject": nv.Words(hash_width=16)}).fit(table, Y)
     nb.save(tmp_path / "m.parquet")
     back = nv.load(tmp_path / "m.parquet")
 

@@ -61,12 +61,11 @@ Examples:
 @options.settings
 @click.option(
     "--model",
-    type=click.Choice(["auto", "textbook", "refined"]),
+    type=click.Choice(["auto", "textbook"]),
     default="auto",
     show_default=True,
     help="auto: the joint model, with pairwise terms and fitted weights, which reads a large file a second time; "
-    "textbook: textbook naive Bayes; refined: the textbook model with per-value offsets, which reads the file up to 13 "
-    "more times.",
+    "textbook: textbook naive Bayes.",
 )
 @click.option(
     "--cv",
@@ -243,9 +242,7 @@ def report_remarks(fitted: FittedClassifier, found: FileFit, columns: int) -> li
         lines.insert(0, f"{rows} skipped because {printable(fitted.schema.target)} is missing.")
     # All weights would fill many lines: `show` has them, and the scores below measure their effect.
     lines += views.tuning_lines(fitted)[: None if fitted.weights is None else 1]
-    reads_again = fitted.parameters.model == "refined" or any(
-        column.kind != "vectors" for column in fitted.schema
-    )  # texts are read once
+    reads_again = any(column.kind != "vectors" for column in fitted.schema)  # texts are read once
     if fitted.weights is not None and reads_again and found.passes > 1:
         lines.append(f"The rows were read {found.passes} times.")
     if unused := options_without_effect(fitted):

@@ -207,11 +207,10 @@ class FileRows:
         counter: TableCounter,
         threads: int,
         folds_of: Callable[[LabeledBlock], Codes | None] = lambda part: None,
-        wide: bool = True,
     ) -> Blocks:
-        """Return all rows once more, after they were counted; without texts, if only other columns are needed."""
+        """Return all rows once more, after they were counted, without texts: to count pairs of other columns."""
         narrow = [column.name for column in (*counter.of_labels, *counter.of_numbers)]
-        for part in self.once_more(counter, threads, None if wide else counter.schema.only(narrow)):
+        for part in self.once_more(counter, threads, counter.schema.only(narrow)):
             yield part.frame, part.y, part.weights, folds_of(part)
 
     def once_more(self, counter: TableCounter, threads: int, schema: Schema | None = None) -> Iterator[LabeledBlock]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..model.joint.combined_fit import PartFit, combined_fit
-from ..model.joint.joint_fit import JointFit
 from ..model.tuning import UNTUNED
 from .fitted_classifier import FittedClassifier
 from .models import joint_model
@@ -38,6 +37,6 @@ def with_combined_weights(
 def part_fit(model: FittedClassifier) -> PartFit | None:
     """Return the weights of a model, to be combined with those of others; None if the textbook model answers."""
     weights = model.weights
-    if not isinstance(weights, JointFit) or not model.has_weighted_columns:
+    if weights is None or not model.has_weighted_columns:
         return None
     return PartFit.of(joint_model(model, weights))

@@ -29,7 +29,7 @@ from ..model.table_model import TableModel
 from ..model.tuning import Tuning
 from ..stats import Counts
 from ..stats.class_weights import times_class_weights
-from .fit import MORE_PASSES, counted_state, spared_passes
+from .fit import counted_state, counts_pairs
 from .fitted_classifier import FittedClassifier
 from .folds import scores_of_folds
 from .priors_and_costs import costs_of_scores
@@ -51,11 +51,11 @@ def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = 
     Where all rows were kept while they were counted, they are answered as the same table in memory would be.
     """
     which, seed = range(len(rows.source.paths)), seed_from_random_state(parameters.random_state)
-    rows.passes = rows.passes[0], rows.passes[0] + 2 + MORE_PASSES[parameters.model]  # the last to score
+    rows.passes = rows.passes[0], rows.passes[0] + 2 + (parameters.model != "textbook")  # the last to score
     rows.gathering = True
     declared = checked_classes(parameters.classes, rows)
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
-    rows.passes = rows.passes[0], rows.passes[1] - spared_passes(parameters, counter)
+    rows.passes = rows.passes[0], rows.passes[0] + 2 + counts_pairs(parameters, counter)
     parts = [counter.fresh() for _ in range(folds)]
     rows.count_apart(parts, parameters.threads, _fold_assignment(counter, folds, seed), which)
     for name in rows.set_aside:
@@ -169,7 +169,7 @@ def _count_pairs(
         counter, with_class_weights(sample, rows.by_class), threads, union_of(used, len(counter.classes))
     )
     assignment = _fold_assignment(counter, len(parts), seed)
-    count_jointly(parts, grid, rows.again(counter, threads, assignment, wide=False), threads)
+    count_jointly(parts, grid, rows.again(counter, threads, assignment), threads)
     add_joint_counts(counter, parts)
     return remark
 

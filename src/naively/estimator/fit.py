@@ -26,7 +26,6 @@ from ..data.frame import frame_of
 from ..data.target import SoftLabels
 from ..errors import TargetWarning, levels_to_caller
 from ..model.em import EMSettings, Expected, fit_em
-from ..model.recipe import RECIPE
 from ..stats import Counts
 from .live_counts import LiveCounts
 from .models import textbook_model
@@ -35,9 +34,6 @@ from .settings import Parameters, check_no_em
 from .state import FittedState, NumberInformation
 from .tuner import JointOnGrid, Tuner
 from .unlabelled import UnlabeledRows, with_unlabelled_rows
-
-# Passes over the rows of a file, at most, beside the one that counts single columns.
-MORE_PASSES = {"textbook": 0, "auto": 1, "refined": 1 + RECIPE.offset_passes}
 
 
 def fit_rows(
@@ -98,9 +94,9 @@ def _default_state(
 def _fit_file(parameters: Parameters, rows: FileRows, to_come: Sequence[Label], normalize_weight: bool) -> FittedState:
     """Return the state of the rows of files: counted in one pass, pairs of columns in another."""
     declared = prepare_file(parameters, rows, to_come, normalize_weight)
-    rows.passes = rows.passes[0], rows.passes[0] + 1 + MORE_PASSES[parameters.model]
+    rows.passes = rows.passes[0], rows.passes[0] + 1 + (parameters.model != "textbook")
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
-    rows.passes = rows.passes[0], rows.passes[1] - spared_passes(parameters, counter)
+    rows.passes = rows.passes[0], rows.passes[0] + 1 + counts_pairs(parameters, counter)
     if rows.passes[1] == rows.passes[0] + 1:
         rows.source.keep_no_more()
     count_rows(counter, rows, parameters.threads)
@@ -122,9 +118,9 @@ def prepare_file(
     return declared
 
 
-def spared_passes(parameters: Parameters, counter: TableCounter) -> int:
-    """Return how many passes are not needed: where all columns are texts, there are no pairs to count."""
-    return int(parameters.model == "auto" and not counter.of_labels and not counter.of_numbers)
+def counts_pairs(parameters: Parameters, counter: TableCounter) -> bool:
+    """Tell whether pairs of columns are counted, in a pass of their own: not where all columns are texts."""
+    return parameters.model != "textbook" and bool(counter.of_labels or counter.of_numbers)
 
 
 def counted_state(
@@ -155,9 +151,9 @@ def counted_state(
     if not isinstance(rows, FileRows):
         state = tuner.fit(rows)
     elif rows.sampling:
-        wide, threads = parameters.model == "refined", parameters.threads
+        threads = parameters.threads
         complete = rows.sample is not None and rows.sample.complete
-        again = None if complete else lambda: rows.again(counter, threads, wide=wide)
+        again = None if complete else lambda: rows.again(counter, threads)
         sample = with_class_weights(sampled_file(rows, counter), rows.by_class)
         state = tuner.fit(sample, again, joint_on=None if complete else joint_on)
         state = replace(state, kept=KeptRows.of_file(rows, state.counts.counter, threads))

@@ -9,7 +9,6 @@ from .._types import AnyArray
 from ..data.schema import Schema
 from ..data.target import typed
 from ..model.joint.joint_fit import JointFit
-from ..model.refined.refined_fit import RefinedFit
 from ..model.table_model import TableModel
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
@@ -150,8 +149,8 @@ class FittedClassifier:
         return tuning_in_use(self.parameters, self.state.tuning)
 
     @property
-    def weights(self) -> JointFit | RefinedFit | None:
-        """The weights of the joint model, or the offsets of the refined one; None if the textbook model answers."""
+    def weights(self) -> JointFit | None:
+        """The weights of the joint model; None if the textbook model answers."""
         return weights_in_use(self.parameters, self.state.tuning)
 
     @property
@@ -161,7 +160,7 @@ class FittedClassifier:
 
     @property
     def has_weighted_columns(self) -> bool:
-        """Whether the columns and classes are those that weights or offsets were fitted for."""
+        """Whether the columns and classes are those that weights were fitted for."""
         return has_weighted_columns(self.parameters, self.state)
 
     @property

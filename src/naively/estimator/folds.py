@@ -50,8 +50,7 @@ def scores_of_folds(
     counter = TableCounter(schema, checked_classes(parameters.classes, rows))
     splits = [(train, tested) for train, test in splits if len(tested := _with_weight(rows, test))]
     by_parts = whole is None and _is_partition(splits, rows)
-    numbers = len(schema.of_kind("numbers")) if parameters.model == "refined" else 0
-    many = parameters.model != "textbook" and enough(rows_with_weight(rows), numbers)
+    many = parameters.model != "textbook" and enough(rows_with_weight(rows))
     models = FoldModels(parameters, held, RECIPE.fewest_rows_in_folds if many else RECIPE.fewest_rows)
     if by_parts:
         answered, labels = _answer_folds(models, counter, splits, rows, parameters.threads)

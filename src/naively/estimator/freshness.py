@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ..errors import StaleWarning, levels_to_caller
 from ..model.joint.joint_fit import JointFit
-from ..model.refined.refined_fit import RefinedFit
 from ..model.tuning import UNTUNED, Tuning
 from .settings import Parameters
 from .state import FittedState
@@ -19,20 +18,19 @@ if TYPE_CHECKING:
 
 # Settings that a model is estimated with; a change of them acts at once, without the data.
 ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
-# Those of them that weights of the joint model and offsets of values depend on.
+# Those of them that weights of the joint model depend on.
 WEIGHTED = ("columns", "missing", "max_categories")
 ROWS, SETTINGS = "The rows that were counted", "Settings of estimating"
 
 
-def weights_in_use(parameters: Parameters, tuning: Tuning) -> JointFit | RefinedFit | None:
-    """Return the weights of the joint model, or the offsets of the refined one; None for the textbook model."""
-    return {"auto": tuning.learned, "refined": tuning.refined}.get(parameters.model)
+def weights_in_use(parameters: Parameters, tuning: Tuning) -> JointFit | None:
+    """Return the weights of the joint model; None for the textbook model."""
+    return None if parameters.model == "textbook" else tuning.learned
 
 
 def tuning_in_use(parameters: Parameters, tuning: Tuning) -> Tuning:
     """Return what of a tuning the model as it is set uses: weights fitted for one model are of no use to another."""
-    fitted = not (tuning.learned is None and tuning.refined is None)
-    of_another = fitted and weights_in_use(parameters, tuning) is None
+    of_another = tuning.learned is not None and weights_in_use(parameters, tuning) is None
     return replace(UNTUNED, smoothing=tuning.smoothing) if of_another else tuning
 
 
@@ -59,9 +57,9 @@ def is_calibrated(parameters: Parameters, state: FittedState) -> bool:
 
 
 def has_weighted_columns(parameters: Parameters, state: FittedState) -> bool:
-    """Tell whether the columns and classes are those that weights or offsets were fitted for."""
+    """Tell whether the columns and classes are those that weights were fitted for."""
     counts = state.counts.value
-    counted = parameters.model != "auto" or counts.joint is not None
+    counted = parameters.model == "textbook" or counts.joint is not None
     known = tuple(counts.classes.labels) == state.tuning.classes
     return is_since_tuned(parameters, state, WEIGHTED) and counted and known
 
@@ -124,4 +122,4 @@ def _used_meanwhile(fitted: FittedClassifier) -> str:
         return "The old temperature is" if calibrated else kept
     if not has_weighted_columns(parameters, state):
         return "The textbook model is"
-    return "The old weights of the joint model are" if parameters.model == "auto" else "The old offsets are"
+    return "The old weights of the joint model are"

@@ -189,7 +189,7 @@ def _laid_out(parameters: Parameters, state: FittedState, before: KeptRows, rows
         earlier = with_class_weights(before.rows(), state.class_weights)
         yield from counted_blocks(counter, earlier)
         if isinstance(rows, FileRows):
-            yield from rows.again(counter, threads, wide=parameters.model == "refined")
+            yield from rows.again(counter, threads)
         else:
             yield from counted_blocks(counter, rows)
 

@@ -22,7 +22,6 @@ from ..judge.quality_counts import QualityCounts
 from ..model.em import Expected
 from ..model.joint.word_offsets import WordOffsets, stored_word_offsets
 from ..model.measured_information import MeasuredInformation
-from ..model.refined.refined_fit import Offsets
 from ..model.tuning import Tuning
 from ..stats import Counts, WordTable
 from ..stats.counts import Statistic
@@ -128,11 +127,8 @@ def save_model(
     if (measured := measured_information(fitted)) is not None:
         about["measured"] = measured.to_json()
     if (expected := state.expected) is None:
-        refined = state.tuning.refined
         learned, usable = state.tuning.learned, fitted.has_weighted_columns
-        offsets: model_file.ValueOffsets | None = dict(refined.offsets) if refined is not None and usable else None
-        if learned is not None and usable:
-            offsets = stored_word_offsets(learned.word_offsets)
+        offsets = stored_word_offsets(learned.word_offsets) if learned is not None and usable else None
         model_file.write_model(path, counts, about, None, offsets, kept)
     else:
         model_file.write_model(path, counts, about | {"expected": expected.about()}, expected.counts, None, kept)
@@ -145,7 +141,7 @@ def _tuning_to_json(fitted: FittedClassifier) -> JsonObject | None:
         return None
     fresh = fitted.is_calibrated if tuning.calibrated else tuning.fresh
     if not fitted.has_weighted_columns:  # weights are of no use to other columns or classes
-        tuning = replace(tuning, learned=None, refined=None)
+        tuning = replace(tuning, learned=None)
     return replace(tuning, fresh=fresh).to_json(fitted.counts.classes)
 
 
@@ -153,7 +149,7 @@ def _fitted_model_of(
     stored: model_file.StoredModel, functions: Mapping[str, Callable[..., object] | None]
 ) -> FittedClassifier:
     """Return the fitted model of what a file holds."""
-    counts, about, expected, together, value_offsets, kept, expected_together = stored
+    counts, about, expected, together, offsets, kept, expected_together = stored
     settings = {name: _setting_from_json(value) for name, value in about["settings"].items()}
     schema = Schema.from_json(about["schema"])
     for column in schema:
@@ -184,7 +180,7 @@ def _fitted_model_of(
         # Nothing was fitted to the rows of one file of several, whose models are merged: it is fitted when asked for.
         many = state.kept is not None and state.fitted_rows >= parameters.recipe.fewest_rows
         return _with_scores(FittedClassifier(parameters, replace(state, due=many)), about)
-    state = state.tuned(_stored_tuning(about["tuning"], counts, value_offsets or {}, parameters), parameters)
+    state = state.tuned(_stored_tuning(about["tuning"], counts, offsets or {}, parameters), parameters)
     state = replace(state, fitted_as=parameters.model)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
@@ -194,15 +190,14 @@ def _fitted_model_of(
 
 
 def _stored_tuning(
-    data: JsonObject, counts: Counts, value_offsets: model_file.ValueOffsets, parameters: Parameters
+    data: JsonObject, counts: Counts, offsets: model_file.StoredOffsets, parameters: Parameters
 ) -> Tuning:
-    """Return what was tuned, with the offsets of values and words that a file holds beside it."""
-    offsets = {name: Offsets(*found) for name, found in value_offsets.items()}
+    """Return what was tuned, with the offsets of words that a file holds beside it."""
 
     def words(name: str, said: JsonObject) -> WordOffsets:
         return WordOffsets.from_file(said, counts.columns[name].lexicon, *offsets[name])
 
-    tuning = Tuning.from_json(data, counts.classes, offsets, words)
+    tuning = Tuning.from_json(data, counts.classes, words)
     _check_offsets(tuning, counts, parameters)
     return tuning
 

@@ -112,7 +112,7 @@ def _with_tuning_of(state: FittedState, other: FittedClassifier) -> FittedState:
     """Return a state with what another model tuned, as if it had tuned it for the counts of this state."""
     measured, tuning = measured_information(other), other.state.tuning
     state = replace(state, information=None if measured is None else NumberInformation(measured=measured.stale))
-    usable = tuning.refined is None and (tuning.learned is None or state.counts.value.joint is not None)
+    usable = tuning.learned is None or state.counts.value.joint is not None
     if not (tuning.calibrated and usable):
         return state
     return replace(state, tuning=replace(tuning, fresh=True), tuned_with=other.state.tuned_with)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .._types import Floats
-from ..data.grid import Grid
 from ..data.schema import Schema
 from ..errors import InvalidInput
 from ..families import Settings
@@ -14,8 +13,6 @@ from ..families.family import Unseen
 from ..model.estimate import empirical_prior
 from ..model.joint.joint_fit import JointFit
 from ..model.joint.model import JointModel
-from ..model.refined.model import RefinedModel
-from ..model.refined.refined_fit import RefinedFit
 from ..model.table_model import TableModel
 from ..model.tuning import Smoothing, Tuning, with_column_smoothing
 from ..stats import Counts
@@ -30,14 +27,10 @@ def estimated_model(fitted: FittedClassifier) -> TableModel:
     """Return the model under the settings as they are, with what was tuned."""
     if not len(fitted.all_counts.classes):
         raise InvalidInput("The model has no rows left: all were forgotten. Add some with partial_fit first.")
-    tuning, parameters = fitted.state.tuning, fitted.parameters
     if fitted.weights is not None and fitted.has_weighted_columns:
-        if parameters.model == "auto":
-            return joint_model(fitted, tuning.learned)
-        if tuning.refined is not None:
-            return refined_model(fitted, tuning.refined.grid, tuning.refined)
+        return joint_model(fitted, fitted.weights)
     scale, bias = scale_and_bias(fitted)
-    return _textbook_model(fitted, fitted.smoothing, parameters.unseen, scale, bias)
+    return _textbook_model(fitted, fitted.smoothing, fitted.parameters.unseen, scale, bias)
 
 
 def untuned_model(fitted: FittedClassifier, smoothing: Smoothing) -> TableModel:
@@ -86,27 +79,6 @@ def joint_model(fitted: FittedClassifier, weights: JointFit | None) -> JointMode
     )
 
 
-def refined_model(fitted: FittedClassifier, grid: Grid, offsets: RefinedFit | None = None) -> RefinedModel:
-    """Return the refined model; without offsets, what they are fitted to."""
-    parameters, counts = fitted.parameters, fitted.counts
-    schema, settings = _with_smoothing(fitted, fitted.smoothing)
-    usual = empirical_prior(counts.rows, parameters.settings(parameters.prior_smoothing))
-    if offsets is None:  # a value seen only in the row that is left out is no error
-        settings = replace(settings, unseen="skip" if settings.unseen == "error" else settings.unseen)
-    return RefinedModel(
-        counts,
-        _used_columns(parameters, schema),
-        settings,
-        usual,
-        parameters.max_categories,
-        grid,
-        offsets,
-        _prior_shift(fitted, usual),
-        _given_scale(parameters, offsets),
-        parameters.recipe,
-    )
-
-
 def smoothing_in_use(parameters: Parameters, tuning: Tuning) -> Smoothing:
     """Return the λ in effect: one for all columns, or one for each; 1 if there were no rows to choose it."""
     if not isinstance(parameters.smoothing, str):
@@ -139,7 +111,7 @@ def _prior_shift(fitted: FittedClassifier, usual: Floats) -> Floats | None:
     return None if parameters.has_empirical_prior else log_prior(parameters, fitted.all_counts) - usual
 
 
-def _given_scale(parameters: Parameters, fitted: JointFit | RefinedFit | None) -> float:
-    """Return what the scores of a model with weights or offsets are multiplied by: only a temperature that was set."""
+def _given_scale(parameters: Parameters, fitted: JointFit | None) -> float:
+    """Return what the scores of a model with weights are multiplied by: only a temperature that was set."""
     temperature = None if fitted is None else parameters.given_temperature()
     return 1.0 if temperature is None else 1.0 / temperature

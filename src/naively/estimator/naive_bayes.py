@@ -64,12 +64,11 @@ class NaiveBayes(DeferredEstimator):
         The family of some columns by name, e.g. ``{"zip": "categorical", "visits": nv.Poisson()}``. By default texts,
         categories and booleans are categorical; types with an order are ordinal; numbers, dates and times are
         Gaussian; sparse matrices are words.
-    model : {"auto", "textbook", "refined"}, default="auto"
+    model : {"auto", "textbook"}, default="auto"
         "auto" is the joint model: bins of numbers, pairs of columns, linear and quadratic terms of all columns, with
         weights fitted by leave-one-out log loss, and offsets of values and words where they lower the log loss of
         held-out rows; `fit` goes over the rows twice. "textbook": columns are independent within a class, each by its
-        family. "refined" is the textbook model with such offsets, for counts of words in a sparse matrix. Fewer than
-        50 rows or more than 300 classes get the textbook model.
+        family. Fewer than 50 rows or more than 300 classes get the textbook model.
     estimate : {"bayes", "map", "mle"}, default="bayes"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
     smoothing : float or "auto", default=1.0
@@ -488,8 +487,7 @@ class NaiveBayes(DeferredEstimator):
         The log joint becomes bias + (log joint) / temperature, fitted by least leave-one-out log loss on the rows that
         were counted; a row that weighs w is left out whole. With ``smoothing="auto"`` the λ is chosen anew together
         with it. At most 20,000 rows are used, always the same ones. A bias for each class is added if it saves more
-        than one nat for each, and if the prior is "empirical". With ``model="auto"`` and ``"refined"`` weights and
-        offsets are fitted anew instead.
+        than one nat for each, and if the prior is "empirical". With ``model="auto"`` weights are fitted anew instead.
 
         Parameters
         ----------
@@ -692,7 +690,7 @@ class NaiveBayes(DeferredEstimator):
     def predict_interval(self, X: TableLike, level: float | None = 0.9) -> tuple[Floats, Floats]:
         """Return an interval of P(class | row); it is wide where few rows are behind an answer.
 
-        With the joint and the refined model it is a confidence interval of how frequent the class is among rows with
+        With the joint model it is a confidence interval of how frequent the class is among rows with
         the same probability, by leave-one-out scores as for `predict_set`. With the textbook model it is a credible
         interval: the parameters of every column and, if it is "empirical", the class prior have their posterior given
         the counts with λ, whatever `estimate` says. Both contain the answer of `predict_proba`.

@@ -63,10 +63,10 @@ def fitted_html(fitted: FittedClassifier, title: str) -> Html:
 
 def kind_of_model(fitted: FittedClassifier) -> str:
     """Return which model answers, and its leave-one-out log loss where it is known."""
-    tuning, state = fitted.tuning, fitted.state
+    state = fitted.state
     kind = "textbook naive Bayes"
     if fitted.weights is not None and fitted.has_weighted_columns:
-        kind = "joint model" if tuning.learned is not None else "refined model"
+        kind = "joint model"
     loss = _known_loss(state)
     return kind if loss is None else f"{kind}, {loss}"
 
@@ -75,8 +75,6 @@ def _known_loss(state: FittedState) -> str | None:
     tuning = state.tuning
     if tuning.learned is not None and tuning.loss_after is not None:
         return f"leave-one-out log loss {tuning.loss_after:.3g}"
-    if tuning.refined is not None and tuning.refined.loss:
-        return f"held-out log loss {list(tuning.refined.loss.values())[-1]:.3g}"
     if tuning.declined is not None and tuning.textbook is not None:
         return f"leave-one-out log loss {tuning.textbook.log_loss:.3g}"
     return None

@@ -12,12 +12,10 @@ import numpy as np
 
 from ..counting.kept_rows import KeptRows
 from ..data.frame import frame_of
-from ..data.grid import Grid
 from ..data.schema import Schema
 from ..model.joint.binning import with_middles_of, without_middles
-from ..model.refined.refined_fit import Offsets, RefinedFit
 from ..model.tuning import UNTUNED, Tuning
-from ..stats import Axis, Counts, WordTable
+from ..stats import Counts, WordTable
 from ..stats.pairs import JointCounts
 from .live_counts import LiveCounts
 from .state import FittedState
@@ -83,11 +81,11 @@ def tuning_of_rest(tuning: Tuning, counts: Counts) -> Tuning:
         there = [label in left for label in tuning.classes]
         classes = tuple(label for label in tuning.classes if label in left)
         bias = None if tuning.bias is None else tuning.bias[there]
-        return replace(tuning, learned=None, refined=None, classes=classes, bias=bias)
+        return replace(tuning, learned=None, classes=classes, bias=bias)
     if tuning.learned is not None and tuning.learned.word_offsets:
         words = {name: found.of_rest(counts.columns[name]) for name, found in tuning.learned.word_offsets.items()}
         return replace(tuning, learned=replace(tuning.learned, word_offsets=words))
-    return tuning if tuning.refined is None else replace(tuning, refined=offsets_of_rest(tuning.refined, counts))
+    return tuning
 
 
 def without_offsets_of_gone(tuning: Tuning, shrunk: bool) -> Tuning:
@@ -96,19 +94,3 @@ def without_offsets_of_gone(tuning: Tuning, shrunk: bool) -> Tuning:
         return tuning
     learned = tuning.learned.without_offsets()
     return replace(tuning, learned=learned, loss_after=list(learned.loss.values())[-1])
-
-
-def offsets_of_rest(fit: RefinedFit, counts: Counts) -> RefinedFit:
-    """Return the offsets of those values that some row is left of."""
-    offsets = {name: values_of_rest(found, counts.columns[name]) for name, found in fit.offsets.items()}
-    grid = without_middles(fit.grid, np.ones(fit.grid.fine_bins, dtype=bool))  # its middles are of no use any more
-    return replace(fit, offsets=offsets, grid=Grid(grid.numbers, grid.labels))
-
-
-def values_of_rest(offsets: Offsets, statistic: object) -> Offsets:
-    """Return the offsets of values that are still counted; places of vectors and bins of numbers are no cells."""
-    known = getattr(statistic, "values", None)
-    if not isinstance(known, Axis) or isinstance(offsets.values.labels, range):
-        return offsets
-    there = known.places(offsets.values.labels) >= 0
-    return offsets if there.all() else Offsets(offsets.values.only(there), offsets.table[:, there])

@@ -109,8 +109,7 @@ def summary_of_tuning(fitted: FittedClassifier) -> list[str]:
         return _summary_of_weights(fitted)
     if parameters.model != "textbook":
         usual = parameters.has_empirical_prior
-        declined = tuning.declined_lines(usual) if parameters.model == "auto" else []
-        return [*(declined or [_reason_for_textbook(fitted)]), *tuning.summary_lines()]
+        return [*(tuning.declined_lines(usual) or [_reason_for_textbook(fitted)]), *tuning.summary_lines()]
     if parameters.chooses_smoothing and tuning.smoothing is None:
         return ["smoothing: 1, for there were no rows to choose it with", *tuning.summary_lines()]
     if not tuning.calibrated and not parameters.chooses_smoothing:
@@ -119,7 +118,7 @@ def summary_of_tuning(fitted: FittedClassifier) -> list[str]:
 
 
 def _summary_of_weights(fitted: FittedClassifier) -> list[str]:
-    """Return which weights or offsets were fitted, and by how much they lower the log loss."""
+    """Return which weights were fitted, and by how much they lower the log loss."""
     assert fitted.weights is not None
     if not fitted.has_weighted_columns:
         return [
@@ -131,7 +130,5 @@ def _summary_of_weights(fitted: FittedClassifier) -> list[str]:
 
 
 def _reason_for_textbook(fitted: FittedClassifier) -> str:
-    """Return why the textbook model answers although another model was set."""
-    labels = "missing" if fitted.state.expected is not None else "soft" if fitted.state.has_soft_labels else "given"
-    numbers = len(fitted.schema.of_kind("numbers"))
-    return why_textbook(fitted.parameters.model, fitted.counts.rows, numbers, labels, fitted.parameters.recipe)
+    """Return why the textbook model answers although the joint model was set."""
+    return why_textbook(fitted.counts.rows, fitted.state.expected is None, fitted.parameters.recipe)

@@ -57,7 +57,7 @@ class Parameters:
     def check(self) -> None:
         """Refuse invalid settings of counting and estimating."""
         check_class_weight(self.class_weight)
-        check_choice("model", self.model, ("auto", "refined", "textbook"))
+        check_choice("model", self.model, ("auto", "textbook"))
         check_choice("unlabelled", self.unlabelled, ("error", "skip", "em"))
         _check_unlabelled(self)
         if self.max_categories is not None and not (_is_whole(self.max_categories) and self.max_categories >= 1):

@@ -1,4 +1,4 @@
-"""What is chosen on top of the counts: smoothing, temperature, weights of the joint model, offsets of values."""
+"""What is chosen on top of the counts: smoothing, temperature, weights of the joint model."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from .._types import Codes, ColumnLike, Floats, TableLike
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
+from ..counting.second_pass import Blocks
 from ..counting.soft_labels import most_probable
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.files import file_of
@@ -36,7 +37,6 @@ from ..model.leave_one_out import (
     truth_of,
 )
 from ..model.recipe import RECIPE
-from ..model.refined.fitting import Again, fit_refined
 from ..model.scorer import AdditiveModel
 from ..model.tuning import (
     MOST_SCORES,
@@ -52,11 +52,12 @@ from ..stats import Counts
 from ..stats.pairs import JointCounts
 from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts
-from .models import joint_model, refined_model, untuned_model
+from .models import joint_model, untuned_model
 from .priors_and_costs import prior_without_row
 from .settings import Parameters
 from .state import FittedState
 
+Again = Callable[[], Blocks]  # gives all rows, once more
 JointOnGrid = Callable[[Grid], JointCounts]  # what was counted of pairs of columns, on some bins
 
 
@@ -105,7 +106,7 @@ class Tuner:
     def calibrate_held_out(self, rows: Rows) -> FittedState:
         """Return the state with a temperature for rows that were never counted; the smoothing stays."""
         before, parameters = self.state.tuning, self.parameters
-        if parameters.model != "textbook" and (before.learned or before.refined) is not None:
+        if parameters.model != "textbook" and before.learned is not None:
             raise InvalidSetting(
                 Setting("model", parameters.model),
                 " fits its weights on the rows that were counted: calibrate(X, y) with those. To calibrate the "
@@ -127,14 +128,10 @@ class Tuner:
         return self.state
 
     def fits_weights(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> bool:
-        """Tell whether weights or offsets are fitted on these rows; rows without a label cannot be left out."""
-        kind = self.parameters.model
-        if kind == "textbook" or self.state.expected is not None:
+        """Tell whether weights are fitted on these rows; rows without a label cannot be left out."""
+        if self.parameters.model == "textbook" or self.state.expected is not None:
             return False
-        if kind == "refined" and isinstance(rows.target, SoftLabels):  # offsets need one label for each row
-            return False
-        numbers = len(self.state.schema.of_kind("numbers")) if kind == "refined" else 0
-        return enough(rows, numbers, fewest, self.parameters.recipe)
+        return enough(rows, fewest, self.parameters.recipe)
 
     def _keep(self, tuning: Tuning) -> None:
         self.state = self.state.tuned(tuning, self.parameters)
@@ -178,13 +175,9 @@ class Tuner:
         scale = 1.0 if temperature is None else 1.0 / temperature
         return Calibration(scale, None, rated.loss(scale))
 
-    # -- weights and offsets --------------------------------------------------------------------------------------
+    # -- weights --------------------------------------------------------------------------------------------------
 
-    def _weights(self, rows: Rows, again: Again | None = None) -> Tuning:
-        """Return the weights of the joint model, or the offsets of the refined one."""
-        return self._offsets(rows, again) if self.parameters.model == "refined" else self._joint_weights(rows, again)
-
-    def _joint_weights(self, given: Rows, again: Again | None) -> Tuning:
+    def _weights(self, given: Rows, again: Again | None = None) -> Tuning:
         """Return the weights of the joint model; pairs of columns are counted first, if they were not."""
         parameters, threads = self.parameters, self.parameters.threads
         counter = self.state.counts.counter
@@ -232,26 +225,11 @@ class Tuner:
         schema = replace(schema, grid=counter.schema.grid, hints=hints)
         self.state = replace(self.state, counts=LiveCounts(schema, counter=counter), schema=schema)
 
-    def _offsets(self, rows: Rows, again: Again | None) -> Tuning:
-        """Return the per-value offsets of the refined model."""
-        fitted_model = FittedClassifier(self.parameters, self.state)
-        counts, threads = fitted_model.counts, self.parameters.threads
-        place = counts.classes.places(list(self.state.counts.counter.classes.places)).astype(np.int32)
-        shown = rows.target.rows if rows.weights is None else rows.weights.sum()
-        again = None if np.isclose(shown, counts.rows.sum()) else again  # a sample may hold all rows
-        found = fit_refined(
-            lambda grid: refined_model(fitted_model, grid), rows, truth_of(rows, counts), threads, again, place
-        )
-        losses: list[float | None] = [*found.loss.values()] or [None]
-        usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, classes=tuple(counts.classes.labels))
-        tuning = replace(usual, calibrated=True, refined=found, rows=float(found.rows))
-        return replace(tuning, loss_before=losses[0], loss_after=losses[-1])
-
 
 def grid_of_rows(parameters: Parameters, counter: TableCounter, schema: Schema, rows: Rows) -> Grid | None:
     """Return the bins and labels by which pairs are counted, from a sample of rows; None if weights are not fitted."""
     rows, threads, recipe = rows_with_weight(rows), parameters.threads, parameters.recipe
-    if not enough(rows, 0, None, recipe):
+    if not enough(rows, recipe=recipe):
         return None
     copies = are_copies(rows.weights, hard_labels(rows).codes)
     screened = screened_of(counter, rows, parameters.missing == "value", copies, threads, recipe)

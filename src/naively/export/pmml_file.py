@@ -37,7 +37,7 @@ IMPOSSIBLE = -1000.0  # the logarithm of a probability of 0: its exponential is 
 def pmml(model: HasFlat, path: str | PathLike[str] | None = None) -> str:
     """Return a model as PMML 4.4, which scoring engines of other vendors read, JPMML among them.
 
-    Textbook, joint and refined models can be exported, without texts. Fields have the names of the columns; a missing
+    Textbook and joint models can be exported, without texts. Fields have the names of the columns; a missing
     field is a missing value, and a label that was not seen in training is taken as `predict` takes it. Times are
     numbers: seconds since 1970. The output has the probability of each class, `probability(class)`. The answer is the
     most probable class; costs and rejection are not part of it.

@@ -55,8 +55,8 @@ class Words:
     ngram_range : tuple of int, optional
         The shortest and longest sequence of tokens that is counted; by default single words.
     pairs : bool, optional
-        Whether pairs of words are counted beside single words, for the joint and the refined model; textbook naive
-        Bayes leaves them out, unless they are `ngram_range`. By default they are if all texts together are not too
+        Whether pairs of words are counted beside single words, for the joint model; textbook naive Bayes leaves them
+        out, unless they are `ngram_range`. By default they are if all texts together are not too
         long.
     lowercase : bool, default=True
         Whether texts are converted to lower case.

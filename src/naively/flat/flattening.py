@@ -11,12 +11,10 @@ from ..errors import InvalidInput
 from ..families import Words
 from ..model.joint.model import JointModel
 from ..model.joint.weighted_terms import LEAST_SCORE
-from ..model.refined.model import RefinedModel
 from ..model.table_model import TableModel
 from .columns import flat_columns, label_json
 from .flat_model import FORMAT, VERSION, FlatModel
 from .joint import add_joint_terms
-from .refined import add_refined_terms
 from .terms import FlatColumn
 from .textbook import add_textbook_terms
 from .texts import text_column
@@ -28,7 +26,7 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
     Parameters
     ----------
     model : TableModel
-        The fitted model: textbook, joint or refined.
+        The fitted model: textbook or joint.
     words : int, optional
         How many words of each column of texts are kept, the most frequent; by default all.
 
@@ -66,8 +64,6 @@ def empty_columns(model: TableModel, words: int | None) -> dict[str, FlatColumn]
     bins: tuple[NumberBins, ...] = ()
     if isinstance(model, JointModel):
         bins = model.counts.grid.numbers
-    elif isinstance(model, RefinedModel):
-        bins = model.grid.numbers
     found = flat_columns(model, {one.name: one for one in bins})
     found |= {name: text_column(model, name, model.scorer.scale, words) for name in model.words}
     return {column.name: found[column.name] for column in model.schema}
@@ -77,9 +73,6 @@ def add_terms(model: TableModel, columns: dict[str, FlatColumn]) -> tuple[str, l
     """Add the terms of a model to its columns, and return its kind and its terms of pairs."""
     if isinstance(model, JointModel):
         return "joint", add_joint_terms(model, columns)
-    if isinstance(model, RefinedModel):
-        add_refined_terms(model, columns)
-        return "refined", []
     add_textbook_terms(model, columns)
     return "textbook", []
 

@@ -149,10 +149,7 @@ const TIMES = { all: (n) => n, once: () => 1, log: log1p };
 function addWords(term, out, words) {
   const places = new Map();
   for (const word of words) places.has(word.code) ? places.get(word.code).push(word) : places.set(word.code, [word]);
-  const values = Array.from(places, ([code, found]) => {
-    const v = TIMES[term.times](found.length) * (term.idf ? term.idf[code] : 1);
-    return [code, found, term.scaling === "log length" ? log1p(v) : v];
-  });
+  const values = Array.from(places, ([code, found]) => [code, found, TIMES[term.times](found.length)]);
   const length = term.scaling === "none" ? 1 : Math.sqrt(values.reduce((sum, [, , v]) => sum + v * v, 0));
   if (term.constant) addLine(out, term.constant, 0, 1);
   for (const [code, found, v] of values) {

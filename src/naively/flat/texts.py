@@ -15,7 +15,6 @@ from ..families.texts import TextWeights
 from ..families.wide import Split
 from ..model.joint.weighted_terms import WeightedTextTerm
 from ..model.joint.word_terms import WordScores
-from ..model.refined.wide_columns import ScaledWordTerm
 from ..model.table_model import TableModel
 from .terms import FlatColumn, contributes, relative
 from .token_patterns import token_rules
@@ -65,11 +64,6 @@ class WordTerms:
             self.add(term.term, by * term.weight)
         elif isinstance(term, TextWeights):
             self._add_likelihood(term, by)
-        elif isinstance(term, ScaledWordTerm):
-            idf = {} if term.bag.idf is None else {"idf": term.bag.idf[self.kept]}
-            self._add_table("log length", by * term.scaled.table, times=term.bag.family.scored, **idf)
-            if term.plain is not None:
-                self.add(term.plain, by)
         else:
             name = self.column.fields["name"]
             raise InvalidInput(f"Column {name!r} has a term of words that a flat model cannot hold.", column=name)

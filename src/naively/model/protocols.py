@@ -1,6 +1,6 @@
 """What a fitted model offers to those who use it: one protocol for every kind of model.
 
-`TableModel` (textbook naive Bayes), `JointModel` and `RefinedModel` have it. A new kind of model is a class of its own
+`TableModel` (textbook naive Bayes) and `JointModel` have it. A new kind of model is a class of its own
 with the same methods; no code depends on the class of a model. The protocol of a term of the score is `ScoreTerm`, in
 `families.family`.
 """

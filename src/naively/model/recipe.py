@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 
 @dataclass(frozen=True)
 class Recipe:
-    """The constants of the joint model, the refined model, calibration, smoothing and learning without labels."""
+    """The constants of the joint model, calibration, smoothing and learning without labels."""
 
     # -- which terms the joint model has --------------------------------------------------------------------------
 
@@ -196,36 +196,16 @@ class Recipe:
     # All other columns together need a gain that chance exceeds once in fifty: half of a χ² of one degree of freedom.
     rest_least_gain: float = 2.0
 
-    # -- offsets: in the refined model, and where no constant of its own follows, in the joint model ---------------
+    # -- offsets of values and of pairs of values --------------------------------------------------------------------
 
-    # Rows on which the ridge is chosen, folds of them, and held-out rows that are enough. Limits of time.
-    offset_rows: int = 20_000
-    offset_folds: int = 5
-    offset_held_out_rows: int = 2_000
-    # Ridges, the strongest first; where the loss has risen by such a proportion, no weaker one is tried. Chosen by
-    # hand; not measured.
-    offset_ridges: tuple[float, ...] = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
+    # Where the loss has risen by such a proportion, no weaker ridge is tried. Chosen by hand; not measured.
     offset_loss_rise: float = 0.02
     # What a weaker ridge, or any offset at all, must save, in nats: Akaike's criterion.
     offset_price: float = 1.0
-    # Evaluations of the loss at most, for rows in memory and for rows that are read again; the gains, as proportions of
-    # the loss, at which a fit and a comparison of ridges end. Numerical.
-    offset_evaluations: int = 40
-    offset_passes: int = 12
-    offset_tolerance: float = 1e-6
+    # The gain, as a proportion of the loss, at which a comparison of ridges ends. Numerical.
     offset_rough_tolerance: float = 3e-4
-    # Ridges on the biases of classes and on the weights of naive Bayes. Chosen by hand; not measured.
-    offset_bias_ridge: float = 3.0
-    naive_weight_ridge: float = 0.1
-    # However equal classes are in a value, its offset may move by this much. Chosen by hand; not measured.
-    offset_least_scale: float = 0.1
-    # A value that no row of a class holds counts this much against it, in nats, rather than ruling it out.
-    strongest_value: float = 30.0
     # Steps that L-BFGS remembers. Numerical.
     lbfgs_memory: int = 6
-
-    # -- offsets of values and of pairs of values in the joint model -------------------------------------------------
-
     # Ridges on offsets, the strongest first: a step of ten, because the loss is flat around the best one.
     cell_ridges: tuple[float, ...] = (10.0, 1.0, 0.1, 0.01)
     # Offsets are used where they gain more than so many standard errors on held-out rows.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ from .column_parts import ColumnPart
 from .joint.joint_fit import JointFit, WordOffsetsOf
 from .leave_one_out import PriorWithout, leave_one_out_log_joint, remaining_rows, rows_at, truth_of
 from .recipe import RECIPE, Recipe
-from .refined.refined_fit import Offsets, RefinedFit
 from .scorer import softened
 from .table_model import TableModel
 
@@ -49,7 +48,7 @@ class Tuning:
     bias : array or None
         What is added to the log joint of each of `classes`.
     calibrated : bool
-        Whether a temperature, weights or offsets were fitted.
+        Whether a temperature or weights were fitted.
     fresh : bool
         Whether no row came or went since.
     held_out : bool
@@ -60,8 +59,6 @@ class Tuning:
         The weights of the joint model.
     textbook : TextbookScores or None
         The scores of the textbook model beside those of the joint model.
-    refined : RefinedFit or None
-        The offsets of the refined model.
     declined : float or None
         The log loss expected of the joint model, if the textbook model was kept because its loss was no greater.
     """
@@ -78,7 +75,6 @@ class Tuning:
     rows: float = 0.0
     learned: JointFit | None = None
     textbook: TextbookScores | None = None
-    refined: RefinedFit | None = None
     declined: float | None = None
 
     def bias_of(self, classes: Axis) -> Floats | None:
@@ -91,7 +87,7 @@ class Tuning:
     def to_json(self, classes: Axis) -> JsonObject:
         """Return it as plain data, its biases in the order of these classes."""
         bias = self.bias_of(classes)
-        beside: JsonObject = {} if self.refined is None else {"refined": self.refined.to_json()}
+        beside: JsonObject = {}
         if self.learned is not None:
             beside = {"learned": self.learned.to_json(), "textbook": list(self.textbook or ())}
         if self.declined is not None:
@@ -103,14 +99,8 @@ class Tuning:
         } | beside  # fmt: skip
 
     @classmethod
-    def from_json(
-        cls,
-        data: JsonObject,
-        classes: Axis,
-        offsets: Mapping[str, Offsets] | None = None,
-        words: WordOffsetsOf | None = None,
-    ) -> Tuning:
-        """Return the tuning that `to_json` described; offsets of values are stored elsewhere."""
+    def from_json(cls, data: JsonObject, classes: Axis, words: WordOffsetsOf | None = None) -> Tuning:
+        """Return the tuning that `to_json` described; offsets of words are stored elsewhere."""
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
         if (bias is not None and len(bias) != len(classes)) or not RECIPE.least_scale <= data[
             "scale"
@@ -123,8 +113,6 @@ class Tuning:
         own["textbook"] = TextbookScores(*map(float, scores)) if scores else None
         if "declined" in data:
             own["declined"] = float(data["declined"])
-        if "refined" in data:
-            own["refined"] = RefinedFit.from_json(data["refined"], len(classes), offsets or {})
         return cls(**(dict(data) | own))
 
     def smoothing_lines(self) -> list[str]:

@@ -25,7 +25,7 @@ number of a bin, or ``level`` for the number itself, brought to one scale: then 
 alone stands for 1, so that its products are the sums of single values. Rows without a second column are the fine bins
 of numbers.
 
-Per-value offsets, if there are any, come after all of that, with the mark ``(refined)`` before the name of
+Offsets of words, if there are any, come after all of that, with the mark ``(offsets)`` before the name of
 the column; ``n`` is then what is added to the score of the class, and may lie below 0. Such a file is of version 4.
 One with the words of texts is of version 5, or 6 if they were found by ``rules="unicode"``, and one with none of these
 of version 1.
@@ -48,7 +48,7 @@ it is in every version of the format, so that a newer file can be told from a da
 """
 
 from .file import StoredModel, counts_of_bytes, counts_to_bytes, read_counts, read_model, write_model
-from .offsets import ValueOffsets
+from .offsets import StoredOffsets
 from .pairs import EXPECTED_MARK, joint_counts
 from .places import ModelPlace, place_name, replace_file
 from .rows import StoredRows
@@ -57,8 +57,8 @@ __all__ = [
     "EXPECTED_MARK",
     "ModelPlace",
     "StoredModel",
+    "StoredOffsets",
     "StoredRows",
-    "ValueOffsets",
     "counts_of_bytes",
     "counts_to_bytes",
     "joint_counts",

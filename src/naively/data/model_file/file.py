@@ -19,7 +19,7 @@ from ...errors import InvalidInput, InvalidSetting, UnreadableFile
 from ...stats import Axis, Counts, WordTable
 from ...stats.pairs import JointCounts
 from ..schema import Schema
-from .offsets import ValueOffsets, offset_rows, stored_offsets
+from .offsets import StoredOffsets, offset_rows, stored_offsets
 from .pairs import EXPECTED_MARK, MARK, Sums, joint_counts, joint_rows, pairs_piece, sums_of
 from .places import ModelPlace, Refused, place_name, read_place, unwritable, write_place
 from .rows import StoredRows, kept_row_parts, row_part_sizes, stored_rows
@@ -62,13 +62,13 @@ def write_model(
     counts: Counts,
     about: JsonObject,
     expected: Counts | None = None,
-    offsets: ValueOffsets | None = None,
+    offsets: StoredOffsets | None = None,
     kept: StoredRows | None = None,
 ) -> None:
     """Leave the counts in a file at this place, whole or not at all; ``about`` is JSON that is kept beside them.
 
     What is only expected of rows without a label may stand beside what was counted, as rows of its own; so may
-    the offsets of values, [class, value] for each column, and rows that the model keeps.
+    the offsets of words, [class, word] for each column, and rows that the model keeps.
     """
     with unwritable(place):
         write_place(place, sealed(parquet(counts, about, expected, offsets, kept)))
@@ -78,7 +78,7 @@ def parquet(
     counts: Counts,
     about: JsonObject,
     expected: Counts | None = None,
-    offsets: ValueOffsets | None = None,
+    offsets: StoredOffsets | None = None,
     kept: StoredRows | None = None,
 ) -> bytes:
     """Return the file as bytes, not sealed yet."""
@@ -97,7 +97,7 @@ def parquet(
         if expected is not None and expected.joint is not None:
             parts |= {"expected together": append_joint(writer, expected.joint, EXPECTED_MARK)}
         if offsets:
-            parts |= {"version": OFFSETS_VERSION, "refined": append_offsets(writer, counts.classes, offsets)}
+            parts |= {"version": OFFSETS_VERSION, "offsets": append_offsets(writer, counts.classes, offsets)}
         lexicons = [statistic.lexicon for statistic in counts.columns.values() if isinstance(statistic, WordTable)]
         if lexicons:
             unicode = any(lexicon.tokens.rules == "unicode" for lexicon in lexicons)
@@ -131,8 +131,8 @@ def append_joint(writer: pq.ParquetWriter, joint: JointCounts, mark: str) -> Jso
     return entry
 
 
-def append_offsets(writer: pq.ParquetWriter, classes: Axis, offsets: ValueOffsets) -> list[JsonObject]:
-    """Write the offsets of values, and return the entries of the footer."""
+def append_offsets(writer: pq.ParquetWriter, classes: Axis, offsets: StoredOffsets) -> list[JsonObject]:
+    """Write the offsets of words, and return the entries of the footer."""
     entries = []
     for name in sorted(offsets):
         entry, rows = offset_rows(name, classes, *offsets[name])
@@ -217,7 +217,7 @@ class StoredModel(NamedTuple):
     about: JsonObject
     expected: Counts | None
     together: Sums | None = None
-    offsets: ValueOffsets | None = None
+    offsets: StoredOffsets | None = None
     kept: StoredRows | None = None
     expected_together: Sums | None = None
 
@@ -283,16 +283,16 @@ def model_of_bytes(data: bytes) -> StoredModel:
     need(file.schema_arrow.names == SCHEMA.names, f"it has the columns {file.schema_arrow.names}")
     parts, more = stored_parts(said), stored_parts(said["expected"], EXPECTED) if "expected" in said else []
     joint = joint_parts(said, parts[0].classes, more[0].classes if more else None)
-    refined = [StoredPart("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("refined", ())]
-    every, sizes = [*parts, *more, *joint.values(), *refined], row_part_sizes(said["kept"]) if "kept" in said else []
+    of_words = [StoredPart("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("offsets", ())]
+    every, sizes = [*parts, *more, *joint.values(), *of_words], row_part_sizes(said["kept"]) if "kept" in said else []
     groups = groups_of(file.metadata, [*(part.rows for part in every), *sizes])
     pieces = pieces_of(data, file.metadata, every, groups[: len(every)])
-    pieces, own = pieces[: len(pieces) - len(refined)], pieces[len(pieces) - len(refined) :]
+    pieces, own = pieces[: len(pieces) - len(of_words)], pieces[len(pieces) - len(of_words) :]
     expected = stored_counts(said["expected"], more, pieces[len(parts) : len(parts) + len(more)]) if more else None
     counts = stored_counts(said, parts, pieces[: len(parts)])
     found = dict(zip(joint, pieces[len(parts) + len(more) :], strict=True))
     sums = {name: sums_of(said[name], part.classes, found[name]) for name, part in joint.items()}
-    offsets = stored_offsets(said["refined"], counts.classes, own) if refined else None
+    offsets = stored_offsets(said["offsets"], counts.classes, own) if of_words else None
     kept = stored_rows(said["kept"], file, groups[len(every) :]) if sizes else None
     together, beside = (sums.get(name) for name in ("together", "expected together"))
     return StoredModel(counts, said["about"], expected, together, offsets, kept, beside)

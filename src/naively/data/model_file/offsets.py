@@ -1,4 +1,4 @@
-"""Per-value offsets as rows of the table: a number for each value and class, which may be negative."""
+"""Offsets of words as rows of the table: a number for each word and class, which may be negative."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...errors import InvalidInput
 from ...stats import Axis
 from .statistics import RowGroup, axis_of, cell_rows, described, in_text, need, stored
 
-MARK = "(refined)"
-ValueOffsets = Mapping[str, tuple[Axis, Floats]]  # by column: its values, and their offsets, [class, value]
+MARK = "(offsets)"
+StoredOffsets = Mapping[str, tuple[Axis, Floats]]  # by column: its words, and their offsets, [class, word]
 
 
 def offset_rows(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[JsonObject, pa.Table]:
@@ -26,7 +26,7 @@ def offset_rows(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[
     return {"name": f"{MARK} {name}", "rows": len(rows), "values": described(values, of, seen)}, rows
 
 
-def stored_offsets(entries: Sequence[JsonObject], classes: Axis, pieces: Sequence[list[RowGroup]]) -> ValueOffsets:
+def stored_offsets(entries: Sequence[JsonObject], classes: Axis, pieces: Sequence[list[RowGroup]]) -> StoredOffsets:
     """Return the offsets of each column, from the entries of the footer and the rows."""
     found: dict[str, tuple[Axis, Floats]] = {}
     for entry, parts in zip(entries, pieces, strict=True):

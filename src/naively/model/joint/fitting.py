@@ -25,7 +25,7 @@ from ...stats import Counts
 from ..leave_one_out import rows_at
 from ..recipe import RECIPE, Recipe
 from .associations import HeldOutRows
-from .binning import grid_of, most_features
+from .binning import grid_of
 from .joint_fit import JointFit
 from .model import JointModel
 from .moved_counts import KnownRows
@@ -46,11 +46,8 @@ MOST_CELLS, FEWEST_SAMPLED = 1 << 25, 250
 MOST_PROBABILITIES = 1 << 19
 
 
-def enough(rows: Rows, numbers: int = 0, fewest: int | None = None, recipe: Recipe = RECIPE) -> bool:
-    """Tell whether rows are enough to fit weights: many, of several classes.
-
-    Numbers that are all used must be affordable at once; labels can be left out of it.
-    """
+def enough(rows: Rows, fewest: int | None = None, recipe: Recipe = RECIPE) -> bool:
+    """Tell whether rows are enough to fit weights: many, of several classes."""
     fewest = recipe.fewest_rows if fewest is None else fewest
     if rows.target.rows < fewest:
         return False
@@ -59,36 +56,31 @@ def enough(rows: Rows, numbers: int = 0, fewest: int | None = None, recipe: Reci
     else:
         codes = rows.target.codes  # -1 where there is no label
         classes = int(np.count_nonzero(np.bincount(codes + np.int32(1))))
-    return 1 < classes <= recipe.most_classes and numbers < most_features(classes, recipe)
+    return 1 < classes <= recipe.most_classes
 
 
-def why_textbook(model: str, rows: Floats, numbers: int, labels: str, recipe: Recipe = RECIPE) -> str:
-    """Return that textbook naive Bayes answers, and why what was asked for was not fitted.
+def why_textbook(rows: Floats, labeled: bool, recipe: Recipe = RECIPE) -> str:
+    """Return that textbook naive Bayes answers, and why joint terms were not fitted.
 
-    Rows are those of each class; labels are "given", "soft" or "missing".
+    Rows are those of each class; labeled says whether all of them have a label.
     """
-    what = "joint terms were" if model == "auto" else "offsets of values were"
-    why = obstacle_to_fitting(model, rows, numbers if model == "refined" else 0, labels, recipe)
-    return f"columns: each contributes by itself, as in textbook naive Bayes; {what} not fitted: {why}"
+    why = obstacle_to_fitting(rows, labeled, recipe)
+    return f"columns: each contributes by itself, as in textbook naive Bayes; joint terms were not fitted: {why}"
 
 
-def obstacle_to_fitting(model: str, rows: Floats, numbers: int, labels: str, recipe: Recipe) -> str:
-    """Return what stood in the way of fitting joint terms, or offsets of values."""
+def obstacle_to_fitting(rows: Floats, labeled: bool, recipe: Recipe) -> str:
+    """Return what stood in the way of fitting joint terms."""
     classes, total = int((rows > 0).sum()), float(rows.sum())
-    if labels == "missing" and model == "auto" and total < recipe.fewest_rows:
+    if not labeled and total < recipe.fewest_rows:
         return f"{total:.10g} rows have a label, and at least {recipe.fewest_rows} are needed"
-    if labels == "missing" and model == "auto" and classes < len(rows):
+    if not labeled and classes < len(rows):
         return "a class has no row with a label"
-    if labels == "missing":
+    if not labeled:
         return "rows without a label were used, too"
-    if labels == "soft" and model == "refined":
-        return "labels are soft; offsets of values need one label for each row"
     if classes < 2:
         return "all rows are of one class"
     if classes > recipe.most_classes:
         return f"there are {classes:,} classes, and at most {recipe.most_classes} can be"
-    if numbers >= (most := most_features(classes, recipe)):
-        return f"there are {numbers:,} columns of numbers, and offsets can be fitted for fewer than {most:,}"
     if total < recipe.fewest_rows:
         return f"there are {total:.10g} rows; fit, or calibrate with, at least {recipe.fewest_rows}"
     return "rows were counted column by column; calibrate(X, y) with all of them fits it"

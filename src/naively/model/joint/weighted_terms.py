@@ -1,4 +1,4 @@
-"""Terms of the score made of others: times a weight, or a sum of two."""
+"""Terms of the score times a weight."""
 
 from __future__ import annotations
 
@@ -57,21 +57,3 @@ class WeightedTextTerm(WeightedTerm):
         """Return the numbers of the words of a single row, and the contribution of each, [word, class]."""
         numbers, scores = self.term.by_word(x)
         return numbers, self.weight * scores
-
-
-@dataclass(frozen=True)
-class TermSum:
-    """The sum of two terms of the same column."""
-
-    first: ScoreTerm
-    second: ScoreTerm
-
-    @property
-    def classes(self) -> Axis:
-        """The classes, in the order of the scores."""
-        return self.first.classes
-
-    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
-        """Have both terms added to the scores."""
-        self.first.add_to(scorer, x, missing)
-        self.second.add_to(scorer, x, missing)

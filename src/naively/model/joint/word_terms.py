@@ -14,12 +14,11 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from ... import _kernels
 from ..._kernels import Scorer
 from ..._threads import allowed
-from ..._types import Codes, Floats, Longs, Mask, Matrix, Places, Singles, SparseMatrix
+from ..._types import Codes, Floats, Longs, Mask, Matrix, Places, Singles
 from ...data.column import Column
 from ...data.schema import Schema
 from ...families import Words
@@ -80,13 +79,6 @@ class WordAssociations:
         starts, words, _ = x.cells(self.words.columns, "once")
         return starts, words
 
-    def flags(self, x: Matrix) -> SparseMatrix:
-        """Return which words the rows hold, divided by the root of their number, as a sparse matrix."""
-        starts, words, _ = x.cells(self.words.columns, "once")
-        known = np.diff(starts).astype(np.float64)
-        values = np.repeat(1 / np.sqrt(np.maximum(known, 1.0)), np.diff(starts))
-        return sparse.csr_array((values, words, starts), shape=(len(x), len(self.words)))
-
     def leave_one_out(self, x: Matrix, rows: HeldOutRows, pseudo: float) -> dict[str, Floats]:
         """Return each term for the words of rows, [class, row], so much of each row left out of the counts."""
         starts, words = self.words_of(x)
@@ -97,12 +89,11 @@ class WordAssociations:
         _kernels.leave_one_out_words(starts, words, rows.y, taken, *counts, out, threads, proportions)
         return dict(zip(self.terms, out, strict=False))
 
-    def scores(self, mix: Mapping[str, float], pseudo: float, offsets: Floats | None = None) -> WordScores:
-        """Return the contribution of words under the weights of the terms, and with an offset for each word."""
+    def scores(self, mix: Mapping[str, float], pseudo: float) -> WordScores:
+        """Return the contribution of words under the weights of the terms."""
         by = np.array([mix.get(term, 0.0) for term in WORD_TERMS]).reshape(2, 2)
         table = np.zeros((len(self.words), len(self.classes)), dtype=np.float32)
         _kernels.word_weights(*self._counts, by, pseudo, table)
-        table = table if offsets is None else (table + offsets).astype(np.float32)
         return WordScores(self.classes, self.words, table, self.totals > 0)
 
 
