@@ -11,6 +11,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from naively.counting.wide import matrix_columns
 from naively.stats import Axis, Counts, Moments, MomentsAccumulator, Table, Tables, WordTable
 from naively.text import TextReader, Tokens
 
@@ -84,6 +85,11 @@ def hashed_words(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> Wor
     return worded(choices, weighted, fixed, TextReader(HASHED))
 
 
+def matrix_words(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> WordTable:
+    """Make counts of the columns of a matrix."""
+    return worded(choices, weighted, fixed, matrix_columns(5))
+
+
 def worded(choices: Choices, weighted: bool, fixed: frozenset[Any], lexicon: TextReader) -> WordTable:
     """Make counts of some words of a lexicon: of each at least as often as there are texts with it."""
     classes = choices.axis(CLASSES, fixed)
@@ -138,6 +144,7 @@ KINDS = {
         "WordTable", declared_words, no_words(TextReader(IN_PAIRS, WORDS, fixed=True)), exact=True, choices=59
     ),
     "WordTable, a hash": Kind("WordTable", hashed_words, no_words(TextReader(HASHED)), exact=True, choices=54),
+    "WordTable, a matrix": Kind("WordTable", matrix_words, no_words(matrix_columns(5)), exact=True, choices=54),
     "Counts": Kind("Counts", counts, NOTHING, exact=False, choices=264),
 }
 

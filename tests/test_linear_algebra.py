@@ -25,7 +25,7 @@ from .test_package import SOURCE
 RNG = np.random.default_rng(8)
 SIZES = [(1, 1, 1), (3, 5, 7), (9, 17, 300), (130, 530, 600), (1, 40, 513), (0, 3, 4), (3, 0, 2), (2, 3, 0)]
 # Modules that multiply sparse matrices, which no library of linear algebra does.
-SPARSE = {"model/joint/moved_counts.py", "text/reader.py", "families/wide.py"}
+SPARSE = {"model/joint/document_rows.py", "model/joint/moved_counts.py", "text/reader.py", "families/wide.py"}
 BLAS = {f"np.{name}" for name in ("vdot", "inner", "matmul", "tensordot", "vecdot", "matvec", "vecmat", "linalg")}
 
 

@@ -258,9 +258,7 @@ def test_rows_without_a_label_are_kept_in_a_file(family, model, tmp_path):
 def test_the_order_of_rows_and_threads_does_not_matter(model, sampled, monkeypatch):
     """Every row may stand anywhere; also where only some of them are looked at."""
     if sampled:
-        monkeypatch.setattr(
-            nv.NaiveBayes, "_recipe", replace(RECIPE, sample_rows=70, offset_rows=70, calibration_rows=70)
-        )
+        monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, sample_rows=70, calibration_rows=70))
     order = np.random.default_rng(5).permutation(len(TEXTS))
     nb = fitted(model=model, n_jobs=1)
     other = fitted(model=model, texts=[TEXTS[i] for i in order], y=[Y[i] for i in order], n_jobs=3)

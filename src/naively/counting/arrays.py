@@ -130,6 +130,17 @@ def kernel_matrix(x: Matrix) -> Matrix:
     return array if plain else array.astype(readable_dtype(array.dtype))
 
 
+def distinct_cells(x: Matrix) -> Matrix:
+    """Return a matrix each cell of which lies at one place: parts of a cell of a sparse matrix are added."""
+    if not is_sparse(x):
+        return x
+    x = x.tocsr()
+    if not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    return x
+
+
 def is_aligned(x: Matrix) -> bool:
     """Return whether the numbers of a sparse matrix lie where the kernels can read them."""
     return bool(x.indptr.flags.aligned and x.indices.flags.aligned and x.data.flags.aligned)

@@ -18,11 +18,11 @@ from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..families import Bernoulli, Words
 from ..families.family import row_blocks
 from ..families.sparse_numbers import DENSE
-from ..stats import Axis, Moments, WordTable
+from ..stats import Axis, Moments, Table, WordTable
 from ..stats.counts import ColumnStatistic
 from ..stats.growing import GrowingMoments, GrowingTable
 from ..stats.word_cells import WordCells
-from ..text import TextReader, TextRows
+from ..text import TextReader, TextRows, Tokens
 from . import arrays
 
 # Some rows of a wide column: a matrix, or texts beside their reader, which are indexed as a matrix is.
@@ -88,7 +88,36 @@ class GrowingWords:
         self.sums.add(*state["tables"])
 
 
-WideAccumulator = GrowingWords | GrowingMoments | GrowingTable
+class GrowingWordCounts:
+    """Fills a WordTable of a matrix of counts: its columns are the words, and its rows the texts."""
+
+    def __init__(self, width: int) -> None:
+        self.width, self.times, self.texts = width, GrowingTable(width, None), GrowingTable(width, 0.0)
+
+    def make_room(self, classes: int) -> None:
+        """Make room for so many classes."""
+        self.times.make_room(classes)
+        self.texts.make_room(classes)
+
+    def table(self, classes: Sequence[Label], axis: Axis) -> WordTable:
+        """Return the counts of all rows so far, the classes sorted."""
+        times, texts = (part.table(classes, axis).on(axis) for part in (self.times, self.texts))
+        return WordTable(axis, matrix_columns(self.width), times.copy(), texts.copy())
+
+    def take(self, table: WordTable | Table, classes: Sequence[Label]) -> None:
+        """Hold these counts from now on, the classes by their codes; of a plain table, each count is a row."""
+        self.make_room(len(classes))
+        times, texts = (table.n, table.n) if isinstance(table, Table) else (table.times, table.texts)
+        for part, n in ((self.times, times), (self.texts, texts)):
+            part.take(Table(table.classes, part.values, n), classes)
+
+
+WideAccumulator = GrowingWords | GrowingWordCounts | GrowingMoments | GrowingTable
+
+
+def matrix_columns(width: int) -> TextReader:
+    """Return the columns of a matrix as words: like those of a hash they have numbers and no names."""
+    return TextReader(Tokens(hash_width=width), fixed=True)
 
 
 def text_reader(column: Column) -> TextReader:
@@ -115,7 +144,7 @@ def wide_cells(
             found = TextRows(reader, values.prose(column, begin, end), begin, threads, source=values)
             READ_TEXTS[key] = found
         return found
-    return arrays.kernel_matrix(block_vectors(frame, column, begin, end))
+    return arrays.kernel_matrix(arrays.distinct_cells(block_vectors(frame, column, begin, end)))
 
 
 def empty_accumulator(column: Column, width: int, reader: TextReader | None = None) -> WideAccumulator:
@@ -125,6 +154,8 @@ def empty_accumulator(column: Column, width: int, reader: TextReader | None = No
         return GrowingWords(reader, column.family.times)
     if column.family.statistic is Moments:
         return GrowingMoments(width)
+    if isinstance(column.family, Words):
+        return GrowingWordCounts(width)
     return GrowingTable(width, column.family.threshold if isinstance(column.family, Bernoulli) else None)
 
 
@@ -138,6 +169,9 @@ def absorb_accumulator(mine: WideAccumulator, theirs: WideAccumulator, classes: 
     mine.make_room(classes)
     if isinstance(mine, GrowingWords) and isinstance(theirs, GrowingWords):
         mine.absorb(theirs, classes)
+    elif isinstance(mine, GrowingWordCounts) and isinstance(theirs, GrowingWordCounts):
+        for own, other in ((mine.times, theirs.times), (mine.texts, theirs.texts)):
+            own.n[:classes] += other.n[:classes]
     elif isinstance(mine, GrowingTable) and isinstance(theirs, GrowingTable):
         mine.n[:classes] += theirs.n[:classes]
     elif isinstance(mine, GrowingMoments) and isinstance(theirs, GrowingMoments):
@@ -154,6 +188,10 @@ def add_wide(
         return
     if isinstance(accumulator, GrowingMoments) and arrays.is_sparse(x):
         add_sparse(accumulator, name, x, y, weights, threads)
+        return
+    if isinstance(accumulator, GrowingWordCounts):
+        add_wide(accumulator.times, name, x, y, weights, threads)  # first: it refuses what cannot be counted
+        add_wide(accumulator.texts, name, x, y, weights, threads)
         return
     try:
         arrays.add_column(accumulator, x, y, weights, threads, name)

@@ -248,7 +248,7 @@ def same(a: Json, b: Json) -> bool:
 
 def column_of_statistic(name: str, statistic: ColumnStatistic) -> Column:
     """Return the column that a statistic suggests."""
-    if isinstance(statistic, WordTable):
+    if isinstance(statistic, WordTable) and not statistic.of_matrix:
         tokens = {f.name: getattr(statistic.lexicon.tokens, f.name) for f in fields(statistic.lexicon.tokens)}
         declared = tuple(statistic.lexicon.names()) if statistic.lexicon.fixed else None
         return Column(name, "text", Words(**tokens, vocabulary=declared))

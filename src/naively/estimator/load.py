@@ -251,7 +251,8 @@ def _information_of(about: JsonObject) -> NumberInformation | None:
 def _check_words(column: Column, statistic: Statistic) -> None:
     """Refuse words that are read otherwise than they were counted."""
     family = column.family if column.type == "text" and isinstance(column.family, Words) else None
-    if not isinstance(statistic, WordTable) and family is None:
+    of_matrix = column.type == "vector" and isinstance(statistic, WordTable) and statistic.of_matrix
+    if family is None and (not isinstance(statistic, WordTable) or (of_matrix and column.family.name == "words")):
         return
     if family is None or not isinstance(statistic, WordTable) or family.tokens != statistic.lexicon.tokens:
         raise TypeError(f"column {column.name!r} was counted otherwise than it is read")

@@ -63,7 +63,7 @@ class NaiveBayes(DeferredEstimator):
     families : dict or Schema, optional
         The family of some columns by name, e.g. ``{"zip": "categorical", "visits": nv.Poisson()}``. By default texts,
         categories and booleans are categorical; types with an order are ordinal; numbers, dates and times are
-        Gaussian; sparse matrices are words.
+        Gaussian; sparse matrices are counts of words.
     model : {"auto", "textbook"}, default="auto"
         "auto" is the joint model: bins of numbers, pairs of columns, linear and quadratic terms of all columns, with
         weights fitted by leave-one-out log loss, and offsets of values and words where they lower the log loss of

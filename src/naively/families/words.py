@@ -154,10 +154,11 @@ class Words:
         self, statistic: Table | WordTable, rows: Floats, classes: Axis, settings: Settings
     ) -> WordWeights | TextWeights:
         """Return the likelihood of the words."""
-        if isinstance(statistic, WordTable):
+        if isinstance(statistic, WordTable) and not statistic.of_matrix:
             return text_likelihood(self, statistic, rows, classes, settings)
+        n = statistic.on(classes).times if isinstance(statistic, WordTable) else statistic.on(classes)
         settings = settings.each(len(statistic.values), self.smoothing)
-        return WordWeights(self, settings, classes, statistic.values, statistic.on(classes))
+        return WordWeights(self, settings, classes, statistic.values, n)
 
 
 def tuple_setting(name: str, given: Any) -> Any:

@@ -363,7 +363,7 @@ def _file_format() -> Any:
 
 def vector_width(statistic: ColumnStatistic) -> int | None:
     """Return how long the vectors are that were counted; None if they were no vectors."""
-    if isinstance(statistic, WordTable):
+    if isinstance(statistic, WordTable) and not statistic.of_matrix:
         return None
     axis = getattr(statistic, "values", getattr(statistic, "columns", None))
     return len(axis) if isinstance(axis, Axis) and len(axis) > 1 and isinstance(axis.labels, range) else None

@@ -53,6 +53,8 @@ class Lexicon(Protocol):
 class WordTable:
     """Counts [class, word] of a column of texts: how often each word occurs, and in how many texts.
 
+    Of a matrix of counts, columns are words and rows are texts.
+
     A word is known by its number in a lexicon. Since that only grows, a table of its first words stays what it is; and
     tables of one lexicon add without a look at a name. Counts come as tables or as lists of cells; each is made of the
     other when it is asked for.
@@ -121,6 +123,11 @@ class WordTable:
     def numbered(self) -> bool:
         """Whether words are columns of a hash, and have no names."""
         return self.lexicon.tokens.hash_width is not None
+
+    @property
+    def of_matrix(self) -> bool:
+        """Whether words are the columns of a matrix, and texts its rows: such words are declared by their numbers."""
+        return self.numbered and self.lexicon.fixed
 
     @cached_property
     def seen(self) -> npt.NDArray[np.bool_]:
@@ -213,14 +220,14 @@ class WordTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordTable):
             return NotImplemented
-        if self.lexicon.tokens != other.lexicon.tokens or self.classes != other.classes:
+        if not are_split_alike(self, other) or self.classes != other.classes:
             return False
         same = self.values == other.values and np.array_equal(self.n, other.n)
         return same and np.array_equal(self.n_texts, other.n_texts)
 
     def agrees(self, other: WordTable, tolerance: float = 1e-12) -> bool:
         """Tell whether all counts are equal up to rounding."""
-        if self.lexicon.tokens != other.lexicon.tokens:
+        if not are_split_alike(self, other):
             return False
         _, _, mine, theirs = on_one_lexicon(self, other)
         pairs = zip(mine, theirs, strict=True)
@@ -248,9 +255,14 @@ def sum_of_word_tables(tables: Sequence[WordTable]) -> WordTable:
     return WordTable.of_cells(classes, lexicon, cells)
 
 
+def are_split_alike(a: WordTable, b: WordTable) -> bool:
+    """Tell whether texts were split in the same way, with a vocabulary or without."""
+    return bool(a.lexicon.tokens == b.lexicon.tokens and a.lexicon.fixed == b.lexicon.fixed)
+
+
 def check_tokens(a: WordTable, b: WordTable) -> None:
     """Refuse texts that were split in different ways."""
-    if a.lexicon.tokens != b.lexicon.tokens or a.lexicon.fixed != b.lexicon.fixed:
+    if not are_split_alike(a, b):
         raise DoesNotFit(
             f"Texts were split in two ways, {a.lexicon.tokens} and {b.lexicon.tokens}; give both the same family."
         )

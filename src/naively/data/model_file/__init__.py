@@ -8,7 +8,8 @@ value2    the same: its value
 class     the class
 n         how often the value was seen, or how many numbers there were
 shift     moments only: what ``sum`` and ``squares`` are measured from
-sum       moments: the sum of x - shift; words of texts: in how many texts the word was seen
+sum       moments: the sum of x - shift; words of texts: in how many texts the word was seen (columns of a
+          matrix of counts: in how many rows they were above 0)
 squares   moments only: the sum of (x - shift)²
 ========  =============================================================================================
 

@@ -203,13 +203,13 @@ def fit_joint(
     columns, recipe = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads), model.recipe
     some = slice(0, min(recipe.word_pseudo_rows, max(MOST_PROBABILITIES // (4 * len(model.classes)), FEWEST_SAMPLED)))
     for words in model.word_associations.values():
-        words.words_of(columns[words.name])  # read once, all of them: parts of the rows have parts of these
-    for name, column in model.wide_columns.items():
+        words.words_of(columns[words.matrix])  # read once, all of them: parts of the rows have parts of these
+    for key, column in model.wide_columns.items():
         part = soft if soft is None else soft.some(np.arange(len(y))[some], len(y))
         out = HeldOutRows(y[some], left_out_weights(weights[some], model.copies), part)
-        pseudo = column.fitted_pseudo_count(columns[name][some], out, weights[some], model.counts.prior, recipe)
+        pseudo = column.fitted_pseudo_count(columns[key][some], out, weights[some], model.counts.prior, recipe)
         if pseudo is not None:
-            model.pseudo_texts[name] = pseudo
+            model.pseudo_texts[column.name] = pseudo
     sample = model.sample(columns, y, weights, soft)
     if screening is not None:
         sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))

@@ -23,6 +23,7 @@ from ..recipe import RECIPE, Recipe
 from ..scorer import AdditiveModel
 from ..table_model import TableModel
 from .associations import HeldOutRows
+from .document_rows import DocumentRows
 from .joint_fit import JointFit
 from .other_columns import REST, OtherColumns, other_columns
 from .soft_rows import SoftRows
@@ -31,7 +32,7 @@ from .term_counts import TermCounts
 from .term_kinds import kinds_in_tables, kinds_of
 from .terms import CELLS, JointSample, Term
 from .weight_fitting import joint_scores_left_out
-from .wide_terms import TextColumn, VectorColumn, WideColumn
+from .wide_terms import COUNTS, VECTORS, TextColumn, VectorColumn, WideColumn
 from .word_offsets import WordOffsets, offset_scores
 from .word_terms import WordAssociations, word_associations
 
@@ -122,11 +123,13 @@ class JointModel(TableModel):
 
     @cached_property
     def wide_columns(self) -> dict[str, WideColumn]:
-        """The columns of texts and vectors."""
+        """The columns of texts and vectors, by the matrix that is read."""
         words, texts, out = self.word_associations, self._textbook_texts, dict[str, WideColumn]()
         for name in (column.name for column in self.schema.of_kind("vectors")):
-            vectors = VectorColumn(name, self.textbook.likelihoods[name], texts.get(name))
-            out[name] = TextColumn(words[name], self.word_offsets.get(name)) if name in words else vectors
+            kind = COUNTS if name in words else VECTORS
+            out[name] = VectorColumn(name, self.textbook.likelihoods[name], texts.get(name), kind)
+            if name in words:  # of texts it stands in the place of the likelihood, of counts next to it
+                out[words[name].matrix] = TextColumn(words[name], self.word_offsets.get(name))
         return out
 
     @cached_property
@@ -174,6 +177,9 @@ class JointModel(TableModel):
         codes = np.empty((rows, cells.fine.shape[1] + labels.shape[1]), dtype=np.int32, order="F")
         codes[:, : cells.fine.shape[1]], codes[:, cells.fine.shape[1] :] = cells.fine, labels
         others = {} if self.others is None else self.others.cells(columns)
+        for name, words in self.word_associations.items():
+            if words.matrix != name:
+                others[words.matrix] = DocumentRows.of(columns[name], threads)
         return {**columns, **others, CODES: codes, LEVEL: cells.level, PAIRS: cells.codes, CELLS: cells}
 
     def cells(self, columns: Matrices, rows: int, threads: int) -> tuple[Cells, Codes]:
@@ -215,11 +221,12 @@ class JointModel(TableModel):
         for kind in kinds_of(self.recipe):
             wide |= dict(kind.cell_terms(self, columns, out))
         labels = self._labels_of(columns, len(y))
-        usual = {f"words of {name}": self.pseudo_texts_of(name) for name in self.word_associations}
+        words = self.word_associations
+        usual = {f"words of {name}": self.pseudo_texts_of(name) for name in words}
         offsets = tuple(
-            offset_scores(found, self.word_associations[name], columns[name], out.weights, self.recipe)
+            offset_scores(found, words[name], columns[words[name].matrix], out.weights, self.recipe)
             for name, found in self.word_offsets.items()
-            if name in self.word_associations
+            if name in words
         )
         return JointSample(labels, columns[CELLS], y, weights, wide, usual, self.copies, soft, offsets)
 

@@ -23,10 +23,15 @@ if TYPE_CHECKING:
     from .model import JointModel
 
 VECTORS = "vectors"
+COUNTS = "counts"  # the log-likelihood of counts whose words have terms, too
 
 
 class WideColumn(Protocol):
     """A column of texts or vectors in the joint model."""
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
 
     def leave_one_out(self, x: Matrix, out: HeldOutRows, pseudo: float) -> dict[Term, Floats]:
         """Return the terms of rows, so much of each left out of the counts, [class, row]."""
@@ -42,19 +47,20 @@ class WideColumn(Protocol):
 
 @dataclass(frozen=True)
 class VectorColumn:
-    """A column of vectors, or of texts in another form: its log-likelihood is the only term."""
+    """A column of vectors, or of texts in another form: its log-likelihood is a term."""
 
     name: str
     likelihood: Likelihood
     text: TextTerm | None = None  # the same, if the column is one of texts
+    kind: str = VECTORS
 
     def leave_one_out(self, x: Matrix, out: HeldOutRows, pseudo: float) -> dict[Term, Floats]:
         """Return the log-likelihood of rows, so much of each left out of the counts, [class, row]."""
-        return {Term(VECTORS, self.name): likelihood_left_out(self.likelihood, x, out).T}
+        return {Term(self.kind, self.name): likelihood_left_out(self.likelihood, x, out).T}
 
     def score_term(self, weights: Mapping[Term, float], pseudo: float) -> ScoreTerm:
         """Return the log-likelihood times its weight."""
-        weight = weights.get(Term(VECTORS, self.name), 0.0)
+        weight = weights.get(Term(self.kind, self.name), 0.0)
         return WeightedTerm(self.likelihood, weight) if self.text is None else WeightedTextTerm(self.text, weight)
 
     def fitted_pseudo_count(
@@ -66,10 +72,15 @@ class VectorColumn:
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A column of texts with terms of its words."""
+    """A column of texts, or of counts, with terms of its words."""
 
     words: WordAssociations
     offsets: WordOffsets | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.words.name
 
     def leave_one_out(self, x: Matrix, out: HeldOutRows, pseudo: float) -> dict[Term, Floats]:
         """Return the terms of rows, so much of each left out of the counts, [class, row]."""
@@ -111,7 +122,7 @@ class WideTerms(TermKind):
 
     def holds(self, term: Term) -> bool:
         """Tell whether a term is of a column of texts or vectors."""
-        return term.kind == VECTORS or term.kind in WORD_TERMS
+        return term.kind in (VECTORS, COUNTS, *WORD_TERMS)
 
     def title(self, term: Term) -> str:
         """Return what a term is, in words."""
@@ -123,7 +134,7 @@ class WideTerms(TermKind):
 
     def start(self, block: Term) -> float:
         """Return the weight before any row is seen: each column counts once."""
-        return 1.0 if block.kind == VECTORS else 1 / len(WORD_TERMS)
+        return {VECTORS: 1.0, COUNTS: 0.0}.get(block.kind, 1 / len(WORD_TERMS))
 
     def column_alone(self, term: Term, held: LeaveOneOut) -> bool:
         """Tell whether a term stands for its column."""
@@ -131,24 +142,24 @@ class WideTerms(TermKind):
 
     def cell_terms(self, model: JointModel, columns: Matrices, out: HeldOutRows) -> Iterator[tuple[Term, Floats]]:
         """Give the terms of each column, each row left out, [class, row]."""
-        for name, column in model.wide_columns.items():
-            yield from column.leave_one_out(columns[name], out, model.pseudo_texts_of(name)).items()
+        for key, column in model.wide_columns.items():
+            yield from column.leave_one_out(columns[key], out, model.pseudo_texts_of(column.name)).items()
 
     def score_terms(self, model: JointModel, weights: Mapping[Term, float]) -> dict[str, ScoreTerm]:
         """Return each column as a term of the score."""
         columns = model.wide_columns.items()
-        return {name: column.score_term(weights, model.pseudo_texts_of(name)) for name, column in columns}
+        return {key: column.score_term(weights, model.pseudo_texts_of(column.name)) for key, column in columns}
 
     def contributions(self, model: JointModel, columns: Matrices, threads: int) -> Iterator[tuple[str, Floats]]:
         """Give the contribution of each column."""
-        for name in model.wide_columns:
-            yield name, scores_of(model.scorer.terms[name], columns[name], threads)
+        for key, column in model.wide_columns.items():
+            yield column.name, scores_of(model.scorer.terms[key], columns[key], threads)
 
     def columns_of(self, term: Term, owners: Sequence[str]) -> set[str]:
         """Return the column of a term."""
         return {str(term.level)}
 
-    # The ridge on terms of words is measured by how far they differ between classes, and pulls towards 0.
+    # The ridge on terms of words and counts is measured by how far they differ between classes, and pulls towards 0.
 
     def scaled(self, term: Term, values: TermValues) -> tuple[Singles, float]:
         """Return values as weights are fitted to them, and what they were divided by."""

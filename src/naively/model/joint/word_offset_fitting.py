@@ -101,7 +101,7 @@ def with_word_offsets(
     saved = 0.0
     for name, words in model.word_associations.items():
         rows, wanted = (np.ascontiguousarray(part.T, dtype=np.float32) for part in (scores, targets))
-        fitting = WordOffsetFitting(words, columns[name], sample.out, model.recipe, threads)
+        fitting = WordOffsetFitting(words, columns[words.matrix], sample.out, model.recipe, threads)
         made = fitting.offsets(rows, wanted, w)
         if made is None:
             continue

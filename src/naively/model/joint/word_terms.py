@@ -24,6 +24,7 @@ from ...data.schema import Schema
 from ...families import Words
 from ...families.texts import ModelWords, kept_tokens
 from ...stats import Axis, Counts, WordTable
+from ..column_parts import INSIDE
 from .associations import HeldOutRows
 
 # The terms of words: single words by their frequency in a class, and by their rarity in others; sequences.
@@ -31,19 +32,23 @@ WORD_TERMS = ("words", "words that others lack", "sequences", "sequences that ot
 
 
 def word_family(column: Column) -> Words | None:
-    """Return the family of a column of texts, if its words have these terms: no other form was set."""
+    """Return the family of a column of texts or of counts, if its words have these terms: no other form was set."""
     family = column.family
-    if not isinstance(family, Words) or column.type != "text":
+    if not isinstance(family, Words):
         return None
     return None if family.complement or family.bernoulli or family.idf else family
 
 
 class WordAssociations:
-    """The words of a column of texts, by the number of texts of each class that they are in."""
+    """The words of a column of texts, by the number of texts of each class that they are in.
+
+    Rows of a matrix of counts are texts, too; what reads them is then another matrix than that of the column itself.
+    """
 
     def __init__(self, name: str, family: Words, table: WordTable, rows: Floats, classes: Axis) -> None:
         self.name, self.classes, self.rows = name, classes, rows
         table = table.on(classes)
+        self.matrix = document_key(name) if table.of_matrix else name
         numbers = np.flatnonzero(kept_tokens(family, table, float(rows.sum()))).astype(np.int32)
         self.words = ModelWords(table, numbers)
         self.group = table.lexicon.sequences(table.size)[numbers].astype(np.uint8)
@@ -103,8 +108,13 @@ def word_associations(schema: Schema, counts: Counts, classes: Axis) -> dict[str
     return {
         name: WordAssociations(name, family, counts.columns[name], counts.rows, classes)
         for name, family in families.items()
-        if family is not None
+        if family is not None and isinstance(counts.columns[name], WordTable)
     }
+
+
+def document_key(name: str) -> str:
+    """Return the key of the words of a matrix of counts among the matrices of rows."""
+    return f"{INSIDE}words of {name}"
 
 
 @dataclass(frozen=True)
