@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,6 +15,7 @@ from naively.errors import InvalidInput, UnreadableFile
 from naively.estimator.refresh import up_to_date
 from naively.model.joint.associations import HeldOutRows
 from naively.model.joint.document_rows import DocumentRows
+from naively.model.recipe import RECIPE
 from naively.stats import Axis, Counts, Table, WordTable
 
 from .test_word_offsets import redundant_texts
@@ -117,6 +120,16 @@ def test_the_order_of_rows_and_threads_does_not_matter(fitted):
     order = np.random.default_rng(1).permutation(len(LABELS))
     other = nv.NaiveBayes(n_jobs=3).fit(X[order], LABELS[order])
     assert_allclose(other.predict_proba(X), fitted.predict_proba(X), atol=1e-4)
+
+
+def test_what_is_chosen_on_some_rows_is_not_chosen_on_those_of_one_class(monkeypatch):
+    """Some rows follow from their content: whether the table is sorted by class or added up of parts."""
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, word_pseudo_rows=100))
+    order, half = np.argsort(LABELS, kind="stable"), len(LABELS) // 2
+    nb, shuffled = (nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (order, slice(None)))
+    merged = nv.merge(*(nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (slice(0, half), slice(half, None))))
+    assert_allclose(nb.predict_proba(X), shuffled.predict_proba(X), rtol=0, atol=1e-12)
+    assert_allclose(nb.predict_proba(X), merged.predict_proba(X), rtol=0, atol=1e-12)
 
 
 def test_a_weight_of_two_is_two_rows_and_one_of_zero_none():

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _kernels
-from .._types import AnyArray, Codes, Floats, Hashes, Label, Longs
+from .._types import AnyArray, Codes, Floats, Hashes, Label, Longs, Matrix
 from ..data.block import ROWS as BLOCK
 from ..data.frame import Frame
 from ..stats.accumulators import offsets_of
@@ -59,8 +59,7 @@ class RowHasher:
             if isinstance(vectors, TextRows):
                 found += mix_hashes(vectors.hashes() + hash_of_text(name))
             else:
-                hashes_of = sparse_hashes if sparse.issparse(vectors) else number_hashes
-                found += hashes_of(vectors, multipliers(name, vectors.shape[1]))
+                found += vector_hashes(vectors, name)
         if weights is not None:
             found += number_hashes(weights[:, None], multipliers(WEIGHT, 1))
             base = 0
@@ -123,6 +122,12 @@ def number_hashes(numbers: AnyArray, by: Hashes, threads: int = 1) -> Hashes:
     found = np.zeros(len(numbers), dtype=np.uint64)
     _kernels.hash_numbers(kernel_matrix(numbers), by, found, threads)
     return found
+
+
+def vector_hashes(vectors: Matrix, name: str = "") -> Hashes:
+    """Return a number for each vector of a matrix, dense or sparse; that of equal vectors is the same in both."""
+    hashes_of = sparse_hashes if sparse.issparse(vectors) else number_hashes
+    return hashes_of(vectors, multipliers(name, vectors.shape[1]))
 
 
 def sparse_hashes(numbers: sparse.csr_array, by: Hashes) -> Hashes:

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._types import Codes, Floats, Hashes, Label, Places
+from ..data.block import block_vectors
 from ..data.frame import Frame
 from ..stats.hashing import mix_hashes
 from ..text.rows import text_hashes
 from .counter import TableCounter
+from .row_hash import vector_hashes
 from .second_pass import encoded_cells
 
 # Into so many parts the range of a column is cut. No round number, and not from the edge on: numbers that people write
@@ -38,6 +40,9 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -
         hashed += mix_hashes(whole_counts(seen))[codes[:, at]]
     for name in counter.readers:
         hashed += text_hashes(frame.columns[name].prose(counter.schema[name], 0, frame.rows))
+    for column in counter.of_vectors:
+        if column.name not in counter.readers:
+            hashed += mix_hashes(vector_hashes(block_vectors(frame, column, 0, frame.rows)))
     # The exact cells decide among rows that look alike, and among equal rows their class.
     return np.lexsort((y, exact_cells(counter, numbers, codes), hashed))
 
