@@ -1,6 +1,7 @@
-"""What each kind of term is worth: ``python3 chores.py bench ablation``, the means with one of them left out.
+"""What each kind of term and each choice is worth: ``python3 chores.py bench ablation``.
 
-The tables and the folds are those of `accuracy.py`. Every variant is another recipe of the same method.
+The tables and the folds are those of `accuracy.py`. Every variant is another recipe of the same method: a kind of term
+is missing, or something that cross-validation chooses is fixed.
 """
 
 from __future__ import annotations
@@ -14,25 +15,40 @@ from accuracy import answering, asked
 from protocol import folds, load, run_one, sets
 
 from naively import NaiveBayes
+from naively.model.joint.coefficients import COEFFICIENTS
 from naively.model.recipe import RECIPE, Recipe
 
 FIGURES = {"accuracy": "{:.2%}", "logloss": "{:.4f}", "brier": "{:.4f}", "ece": "{:.4f}"}
-SHARED = replace(RECIPE, own_pairs=0, own_ridges=())  # one weight for each kind of term
+KINDS = ("values", "pairs", "linear", "quadratic", COEFFICIENTS)
 
+# What differs from the default: settings of the classifier, and constants of the recipe.
 VARIANTS: dict[str, tuple[dict[str, Any], Recipe]] = {
-    "all terms": ({}, RECIPE),
-    "one weight for each kind": ({}, SHARED),
-    "no pair with a weight of its own": ({}, replace(RECIPE, own_pairs=0)),
+    "all": ({}, RECIPE),
+    # Kinds of terms.
+    "no values": ({}, replace(RECIPE, left_out=("values",))),
     "no pairs": ({}, replace(RECIPE, left_out=("pairs",))),
     "no linear terms": ({}, replace(RECIPE, left_out=("linear",))),
     "no quadratic term": ({}, replace(RECIPE, left_out=("quadratic",))),
-    "no linear and quadratic terms": ({}, replace(RECIPE, left_out=("linear", "quadratic"))),
-    "single columns": ({}, replace(RECIPE, left_out=("pairs", "linear", "quadratic"))),
-    "single columns, one weight for each kind": ({}, replace(SHARED, left_out=("pairs", "linear", "quadratic"))),
-    "no Student-t densities": ({}, replace(RECIPE, left_out=("densities",))),
-    "Student-t densities and no bins": ({}, replace(RECIPE, left_out=("bins",))),
-    "numbers in 12 bins alone": ({}, replace(RECIPE, left_out=("densities",), value_bins=(12,))),
-    "Takeuchi's correction once": ({}, replace(RECIPE, caution=1.0)),
+    "no coefficients": ({}, replace(RECIPE, left_out=(COEFFICIENTS,))),
+    **{
+        f"{kind} alone": ({}, replace(RECIPE, left_out=tuple(other for other in KINDS if other != kind)))
+        for kind in ("values", "linear", "quadratic")  # pairs and coefficients add to what single columns say
+    },
+    "numbers in 12 bins only": ({}, replace(RECIPE, value_bins=(12,))),
+    "numbers in fine bins only": ({}, replace(RECIPE, value_bins=(0,))),
+    "pairs in rough bins only": ({}, replace(RECIPE, pair_bins=(4,))),
+    # Choices, each fixed at its strongest penalty; of coefficients there is one ridge or none.
+    "one weight for each kind": ({}, replace(RECIPE, own_ridges=())),
+    "no pair with a weight of its own": ({}, replace(RECIPE, own_pairs=0)),
+    "λ of linear terms 100": ({}, replace(RECIPE, linear_ridges=(100.0,))),
+    "λ of the quadratic term 30": ({}, replace(RECIPE, quadratic_ridges=(30.0,))),
+    "α of the quadratic term 0.7": ({}, replace(RECIPE, quadratic_alphas=(0.7,))),
+    "coefficients of values only": ({}, replace(RECIPE, coefficients_per_row=0)),
+    "ρ of coefficients 1,000 or none": ({}, replace(RECIPE, coefficient_ridges=(1000.0,))),
+    # Folds and rows.
+    "five folds": ({}, replace(RECIPE, folds=5)),
+    "choices on all rows": ({}, replace(RECIPE, measured_rows=sys.maxsize)),
+    "no floor": ({}, replace(RECIPE, floor_rows=0.0)),
     "textbook naive Bayes": ({"model": "textbook"}, RECIPE),
 }
 
@@ -43,7 +59,7 @@ def by_recipe(recipe: Recipe) -> type[NaiveBayes]:
 
 
 def main() -> int:
-    """Print a line of means for each variant, as a table of the docs."""
+    """Print a line of means for each variant, as a table."""
     options = asked(__doc__)
     if options is None:
         return 0
@@ -56,7 +72,7 @@ def main() -> int:
         for name, (settings, recipe) in VARIANTS.items():
             model = answering({"model": "auto"} | settings, by_recipe(recipe))
             found[name].append(run_one(model, X, y, dealt, info))
-    print("| terms | accuracy | log loss | Brier | calibration error |\n|---|---|---|---|---|")
+    print("| variant | accuracy | log loss | Brier | calibration error |\n|---|---|---|---|---|")
     for name, lines in found.items():
         means = (form.format(np.mean([line[figure] for line in lines])) for figure, form in FIGURES.items())
         print(f"| {name} | {' | '.join(means)} |")

@@ -1,4 +1,4 @@
-"""Classes of few rows: balanced accuracy and log loss of the default model beside the textbook model's.
+"""Classes of few rows: balanced accuracy and log loss of the default model and of the textbook model.
 
     python3 chores.py bench rare [--seeds 20]
 

@@ -37,7 +37,8 @@ smartquotes = False  # quotes in types and options are code
 # -- Markdown --------------------------------------------------------------------------------------------------------
 
 myst_heading_anchors = 3  # headings can be linked to as on a code host
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_dmath_allow_digits = False  # $5 and $7 are prices
 suppress_warnings = ["myst.header"]  # a page that includes another starts with that page's own title
 
 # -- Docstrings ------------------------------------------------------------------------------------------------------

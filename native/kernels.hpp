@@ -79,6 +79,10 @@ struct Kernels {
     // bins of both. Terms of the same line add up in their order.
     void (*add_pair_scores)(const PairTerms&, const double* scores, const int64_t* lines, double* table, size_t width,
                             const Run&);
+    // Terms of pairs of columns, of rows: the logarithms of what pair_ratios gives. A row without one of the values has
+    // 0.
+    void (*score_pair_terms)(const Matrix& codes, const PairTerms&, const double* products, size_t features,
+                             const PairTermRequest&, const Run&);
     // Turns the scores of rows begin .. end - 1 into answers; `exclusion` (or null) marks excluded classes.
     // Returns the first row whose scores are not finite numbers.
     size_t (*write_answers)(double* scores, const double* exclusion, size_t begin, size_t end, const AnswerRequest&);
@@ -88,11 +92,6 @@ struct Kernels {
 
     size_t (*leave_one_out_codes)(const Matrix&, const LabeledRows&, const CategoryCounts&, double* out, const Run&);
     size_t (*leave_one_out_numbers)(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
-
-    // Leave-one-out terms of pairs of columns: the logarithms of what pair_ratios gives, but only those of a row's own
-    // class change. A row without one of the values has 0.
-    void (*leave_one_out_pairs)(const Matrix& codes, const int32_t* classes, const PairTerms&, const double* products,
-                                size_t features, const PairTermRequest&, const Run&);
 
     // The two log-odds of each word, times their weights in its group: out[word][class].
     void (*word_weights)(const WordCounts&, const double* mix, float* out, const Run&);

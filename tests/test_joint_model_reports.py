@@ -1,4 +1,4 @@
-"""What is said of columns modeled jointly, and beside them of the textbook model."""
+"""What is said of columns modeled jointly, and beside them of the textbook model in folds."""
 
 from __future__ import annotations
 
@@ -16,57 +16,29 @@ from naively.model.joint.terms import Term
 
 from .tables import penguins
 
-# -- the textbook model beside it --------------------------------------------------------------------------------------
+# -- the summary -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("params", [{}, {"smoothing": 5.0}, {"prior": "uniform"}, {"missing": "value"}], ids=str)
-def test_the_textbook_model_beside_it_is_the_real_one(params):
-    X, y = penguins()
-    book = nv.NaiveBayes(model="textbook", **params | {"prior": "empirical"}).fit(X, y).leave_one_out(X, y)
-    nb = nv.NaiveBayes(model="auto", **params).fit(X, y)
-    assert np.allclose(nb.tuning_.textbook, (book.log_loss, book.accuracy), atol=1e-12)
-    assert ("with the class proportions as the prior" in nb.summary()) == ("prior" in params)
-    assert nb.tuning_.loss_before == nb.tuning_.textbook.log_loss
-    assert nb.tuning_.loss_after < nb.tuning_.loss_before
-
-
-def test_of_heavy_rows_one_is_left_out_in_both():
-    X, y = penguins()
-    heavy = nv.NaiveBayes(model="auto").fit(X, y, sample_weight=np.full(len(X), 2.0)).tuning_
-    twice = nv.NaiveBayes(model="auto").fit(*(part.loc[part.index.repeat(2)] for part in (X, y))).tuning_
-    assert np.allclose(heavy.textbook, twice.textbook, atol=1e-9)
-    assert heavy.learned.accuracy == pytest.approx(twice.learned.accuracy)
-
-
-def test_how_many_are_right_is_nearly_what_leave_one_out_finds(fitted):
-    nb, X, y = fitted  # which leaves the rows out of the weights, too
-    assert nb.tuning_.learned.accuracy == pytest.approx(nb.leave_one_out(X, y).accuracy, abs=0.01)
-
-
-def test_the_summary_sets_both_side_by_side(fitted):
+def test_the_summary_tells_the_loss_of_held_out_rows_by_stage(fitted, tmp_path):
     nb, _, _ = fitted
     said, tuning = nb.summary(), nb.tuning_
-    assert f"the textbook model has a leave-one-out log loss of {tuning.textbook.log_loss:.3g}" in said
-    assert f"the joint model has {tuning.loss_after:.3g} (corrected) and {tuning.learned.accuracy:.1%}" in said
+    stages = tuning.learned.loss
+    assert f"log loss of held-out rows, of 344 in all: {stages['each column alone']:.3g} with each column alone" in said
+    assert (tuning.loss_before, tuning.loss_after) == (stages["each column alone"], list(stages.values())[-1])
+    assert tuning.loss_after < tuning.loss_before
     weight = tuning.learned.weights[Term("linear", "numbers")]
     assert f"all columns at once {weight:.2g}" in said
-
-
-def test_a_file_keeps_what_the_textbook_model_was_worth(fitted, tmp_path):
-    nb, _, _ = fitted
-    nb.save(tmp_path / "model.parquet")
-    twin = nv.load(tmp_path / "model.parquet")
-    assert twin.tuning_.textbook == nb.tuning_.textbook
-    assert twin.tuning_.learned.accuracy == nb.tuning_.learned.accuracy
+    nb.save(tmp_path / "model.parquet", rows=True)
+    assert nv.load(tmp_path / "model.parquet").summary() == said
 
 
 def test_kinds_of_evidence_are_named_with_their_weights():
     weights = {
-        Term("value", "labels", (3,)): 1.0, Term("value", 5, (0,)): 0.25, Term("value", 5, (1,)): 0.5,
-        Term("vectors", "words"): 0.75, Term("pair", 4, (0, 1)): 0.125,
+        Term("value", "each", (3,)): 1.0, Term("value", 5, (0,)): 0.25, Term("value", 5, (1,)): 0.5,
+        Term("vectors", "words"): 0.75, Term("pair", 4, (0, 1)): 0.125, Term("value", "neighbours", (3,)): 0.9,
     }  # fmt: skip
     assert described_weights(weights) == (
-        "each column of labels 1; column words 0.75; each number by 5 bins 0.25 to 0.5; "
+        "each category 1; each level with a neighbour 0.9; column words 0.75; each number by 5 bins 0.25 to 0.5; "
         "each pair of columns, numbers by 4 bins 0.12"
     )
     assert described_weights({}) == "none"
@@ -80,13 +52,7 @@ def test_folds_choose_weights_anew_or_hold_them(fitted):
     anew, held = (nv.cross_validate(X, y, cv=5, model="auto", tuning=how) for how in ("refit", "fixed"))
     assert (anew.tuning, held.tuning) == ("refit", "fixed")
     assert held.log_loss < anew.log_loss  # the weights have seen the rows asked about
-    some = range(0, len(X), 15)
-    folds = [(np.delete(np.arange(len(X)), row), [row]) for row in some]
-    each = nv.cross_validate(X, y, cv=folds, model="auto", tuning="fixed")
-    left = nb.leave_one_out(X, y)
-    assert left.tuning == "adjusted"
-    # Bins may be put together anew with one row less, and the joint evidence keeps its number of rows.
-    assert np.abs(each.posterior - left.posterior[some]).max() < 0.05
+    assert nb.leave_one_out(X, y).tuning == "refit"  # in folds, too
 
 
 def test_where_nothing_is_chosen_nothing_is_held():

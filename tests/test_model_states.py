@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,21 +10,11 @@ import pytest
 from sklearn.datasets import load_iris
 
 import naively as nv
-from naively.data.frame import frame_of
-from naively.estimator import tuner
-from naively.estimator.models import joint_model
 from naively.model.column_parts import LABELS
-from naively.model.joint.fitting import without_noise
 from naively.model.joint.joint_fit import JointFit
-from naively.model.joint.model import JointModel
-from naively.model.joint.number_terms import STUDENT_T, DensityTerms, density_left_out
 from naively.model.joint.other_columns import REST
-from naively.model.joint.rare_terms import RareTerms
-from naively.model.joint.terms import LeaveOneOut, Term
-from naively.model.joint.weight_fitting import columns_alone, start_weights
-from naively.model.joint.word_terms import WORD_TERMS
-from naively.model.table_model import TableModel
-from naively.model.tuning import TextbookScores
+from naively.model.joint.terms import Term
+from naively.model.recipe import RECIPE
 
 
 def flowers(rows=150):
@@ -39,9 +28,9 @@ NAMES = ("levels", "labels", "codes", "level", "pairs", "cells", "numbers 0")
 
 
 @pytest.fixture
-def better_book(monkeypatch):
-    """Let the textbook model seem to answer everything rightly."""
-    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(0.001, 1.0))
+def narrow(monkeypatch):
+    """Let columns be screened as if they were a thousand: all that are more than thirty."""
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, most_features=60))
 
 
 def either_or(rows=600, noise=150, seed=0, labels=True):
@@ -68,24 +57,7 @@ def weak(rows=400, columns=150, seed=3, missing=True):
 # -- what was chosen before --------------------------------------------------------------------------------------------
 
 
-def test_a_joint_model_that_is_kept_later_clears_what_was_declined(monkeypatch, tmp_path):
-    X, y = flowers()
-    with monkeypatch.context() as patched:
-        patched.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(0.001, 1.0))
-        nb = nv.NaiveBayes().fit(X[:80], y[:80])
-    assert nb.tuning_.declined is not None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", nv.StaleWarning)
-        nb.partial_fit(X[80:], y[80:]).calibrate(X, y)
-    assert nb.tuning_.declined is None
-    assert isinstance(nb.fitted_.model, JointModel)
-    nb.save(tmp_path / "model.parquet")
-    twin = nv.load(tmp_path / "model.parquet")
-    assert isinstance(twin.fitted_.model, JointModel)
-    assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
-
-
-def test_weighing_evidence_forgets_the_temperature_of_the_textbook():
+def test_fitting_weights_forgets_the_temperature_of_the_textbook():
     X, y = flowers()
     nb = nv.NaiveBayes(model="textbook").fit(X, y).calibrate(X, y)
     assert nb.temperature_ != 1.0
@@ -94,58 +66,10 @@ def test_weighing_evidence_forgets_the_temperature_of_the_textbook():
     assert nb.tuning_.bias is None
 
 
-def test_a_declined_model_without_rows_is_stale_once_rows_come(better_book, tmp_path):
-    X, y = flowers()
-    nb = nv.NaiveBayes().fit(X[:100], y[:100]).drop_rows()
-    with pytest.warns(nv.StaleWarning, match="since the model was compared with the joint model.*textbook model"):
-        nb.partial_fit(X[100:], y[100:])
-    said = "rows have changed since: calibrate(X, y) with those that are counted now compares them anew"
-    assert said in nb.summary()
-    nb.save(tmp_path / "model.parquet")
-    assert said in nv.load(tmp_path / "model.parquet").summary()
-    nb.calibrate(X, y)
-    assert said not in nb.summary()
-
-
-def test_a_declined_model_that_keeps_its_rows_compares_anew_when_more_come(better_book):
-    X, y = flowers()
-    nb = nv.NaiveBayes()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for begin in range(0, 90, 30):
-            nb.partial_fit(X[begin : begin + 30], y[begin : begin + 30], classes=[0, 1, 2])
-        assert nb.fitted_.tuning.declined is not None
-        assert "rows have changed since" not in nb.summary()
-    whole = nv.NaiveBayes(classes=[0, 1, 2]).fit(X[:90], y[:90])
-    assert nb.fitted_.tuning.declined == pytest.approx(whole.tuning_.declined, rel=1e-9)
-    assert nb.kept_rows_.complete
-
-
-def test_rows_held_out_leave_it_known_that_the_textbook_was_kept(better_book):
-    X, y = flowers()
-    nb = nv.NaiveBayes().fit(X[:100], y[:100])
-    declined = nb.tuning_.declined
-    nb.calibrate(X[100:], y[100:], held_out=True)
-    assert nb.tuning_.declined == declined
-    assert nb.temperature_ != 1.0
-    assert "which was not kept" in nb.summary()
-    assert "log loss on" not in nb.summary().split("which was not kept")[0]
-
-
-def test_both_models_are_compared_under_the_same_prior():
-    X, y = flowers()
-    X, y = np.vstack([X[y == 0], X[y == 1], X[y == 2][:10]]), np.repeat([0, 1, 2], [50, 50, 10])
-    usual = nv.NaiveBayes().fit(X, y).tuning_
-    for prior in ("uniform", [0.98, 0.01, 0.01]):
-        other = nv.NaiveBayes(prior=prior).fit(X, y).tuning_
-        assert other.textbook == usual.textbook
-        assert other.loss_after == usual.loss_after
-
-
 # -- columns beside others ---------------------------------------------------------------------------------------------
 
 
-def test_columns_asked_for_are_counted_together_however_wide_the_table():
+def test_columns_asked_for_are_counted_together_however_wide_the_table(narrow):
     X, y = either_or()
     nb = nv.NaiveBayes(columns=["a", "b"]).fit(X, y)
     assert (nb.predict(X) == y).mean() == 1.0
@@ -153,7 +77,7 @@ def test_columns_asked_for_are_counted_together_however_wide_the_table():
     assert len(nb.counts_.joint.grid.names) < 50
 
 
-def test_other_columns_tell_by_missing_values_where_these_count():
+def test_other_columns_tell_by_missing_values_where_these_count(narrow):
     X, y = weak()
     nb = nv.NaiveBayes(missing="value").fit(X[:300], y[:300])
     model = nb.fitted_.model
@@ -163,7 +87,7 @@ def test_other_columns_tell_by_missing_values_where_these_count():
     assert np.allclose(nb.predict_proba(X[:3]), nb.predict_proba(X[:3].to_dict("records")))
 
 
-def test_explanations_add_up_where_other_columns_tell_by_missing_values():
+def test_explanations_add_up_where_other_columns_tell_by_missing_values(narrow):
     X, y = weak()
     X["label"] = np.where(np.random.default_rng(0).random(len(y)) < 0.5, "u", "v")
     nb = nv.NaiveBayes(missing="value").fit(X, y)
@@ -202,22 +126,6 @@ def test_pairs_of_the_same_shown_name_are_explained_apart():
     assert_adds_up(nb, X[:30])
 
 
-def test_texts_named_like_a_kind_of_evidence_change_no_weight_of_others():
-    said = np.ones((2, 5), dtype=np.float32)
-    for name in ("levels", "labels", 12):
-        blocks = {Term("value", "labels"): said, Term("value", STUDENT_T): said, Term("vectors", name): said}
-        assert start_weights(blocks).tolist() == [1.0, 1.0, 1.0]
-    levels = {Term("value", "levels"): said, Term("vectors", "levels near"): said}
-    assert start_weights(levels).tolist() == [1.0, 1.0]
-
-
-def test_texts_named_like_a_kind_of_evidence_are_added_in_one_way():
-    said, held = np.ones((2, 5)), LeaveOneOut(None, None)
-    for name in ("levels", "labels", "other"):
-        terms = {Term(kind, name): said for kind in WORD_TERMS}
-        assert np.array_equal(columns_alone({**terms, Term("value", "labels", (0,)): said}, held), 2 * said)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_texts_say_the_same_whatever_their_column_is_named(name):
     rng = np.random.default_rng(0)
@@ -241,7 +149,7 @@ def test_texts_say_the_same_whatever_their_column_is_named(name):
 
 
 @pytest.mark.filterwarnings("ignore:The weights of")
-def test_light_rows_find_the_columns_that_rows_find():
+def test_light_rows_find_the_columns_that_rows_find(narrow):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 150)), rng.integers(0, 2, 400)
     X[:, :3] += 1.2 * y[:, None]
@@ -250,24 +158,13 @@ def test_light_rows_find_the_columns_that_rows_find():
     assert set(usual.counts_.joint.grid.names) == set(light.counts_.joint.grid.names)
 
 
-def test_light_rows_show_the_gain_of_all_other_columns():
-    X, y = weak(missing=False)
-    nb = nv.NaiveBayes(missing="value").fit(X, y)
-    model = joint_model(nb.fitted_, None)
-    columns = model.read(frame_of(X).on(model.schema), 0, len(y), 1)
-    sample = model.sample(columns, y.astype(np.int32), np.ones(len(y)))
-    assert REST in without_noise(sample, model.counts).wide
-    light = replace(sample, weights=np.full(len(y), 1 / len(y)))
-    assert REST in without_noise(light, model.counts).wide
-
-
 @pytest.mark.parametrize("weights", [(5.0, 0.5), (9.0, 1.0), None], ids=["by class", "whole", "by chance"])
 def test_heavy_rows_tell_no_more_than_light_ones(weights):
     """Weights that follow from the class, or have fractions, are a row's own: noise tells nothing under any of them."""
     rng = np.random.default_rng(0)
-    y = rng.choice(["no", "yes"], 1000, p=[0.9, 0.1])
-    table = pd.DataFrame({"id": [f"i{at}" for at in range(1000)], "noise": rng.normal(size=1000)})
-    given = rng.exponential(size=1000) if weights is None else np.where(y == "yes", *weights)
+    y = rng.choice(["no", "yes"], 400, p=[0.9, 0.1])
+    table = pd.DataFrame({"id": [f"i{at}" for at in range(400)], "noise": rng.normal(size=400)})
+    given = rng.exponential(size=400) if weights is None else np.where(y == "yes", *weights)
     for model in ("auto", "textbook"):
         told = nv.NaiveBayes(model=model).fit(table, y, sample_weight=given).importance()
         assert max(told["bits"]) < 0.06
@@ -296,7 +193,6 @@ def learned(*pieces):
     ("piece", "said"),
     [
         (REST, "terms of all other columns"),
-        (Term("rare", STUDENT_T), "terms of rare classes as in textbook naive Bayes"),
         (Term("linear", "bins"), "terms of all columns at once"),
     ],
 )
@@ -307,33 +203,24 @@ def test_a_term_that_alone_has_a_weight_is_named(piece, said):
 
 def test_a_number_and_whether_it_is_missing_are_one_column():
     X, y = flowers()
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)[:, :2]
+    X = np.where(np.random.default_rng(0).random(X.shape) < np.where(y == 1, 0.5, 0.05)[:, None], np.nan, X)[:, :2]
     nb = nv.NaiveBayes(missing="value").fit(X, y)
     assert any(piece.columns == (2,) for piece in nb.tuning_.learned.weights)
     assert "terms of 2 columns alone" in nb.summary()
 
 
-def test_remarks_on_columns_do_not_pile_up():
+def test_remarks_on_columns_do_not_pile_up(narrow):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 120)), rng.integers(0, 2, 300)
     X[:, 0] += 3 * y
     nb = nv.NaiveBayes().fit(X, y)
-    old = "7 of 9 columns show no gain on their own and are not used."
+    old = "7 of 9 columns tell less of the class on their own and are not used."
     state = nb.fitted_.state
     schema = replace(state.schema, hints=(old, *state.schema.hints))
     nb.fitted_ = replace(nb.fitted_, state=replace(state, schema=schema))
     nb.calibrate(X, y)
-    assert sum("columns show no gain" in hint for hint in nb.schema_.hints) == 1
+    assert sum("columns tell less of the class" in hint for hint in nb.schema_.hints) == 1
     assert old not in nb.schema_.hints
-
-
-def test_remarks_on_columns_left_out_are_not_made_of_the_textbook(better_book):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 120)), rng.integers(0, 2, 300)
-    X[:, 0] += 3 * y
-    nb = nv.NaiveBayes().fit(X, y)
-    assert type(nb.fitted_.model) is TableModel
-    assert "show no gain" not in nb.summary()
 
 
 def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
@@ -346,22 +233,6 @@ def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
     nb.fitted_.state.counts.counter.together = None
     nb.calibrate(X, y)
     assert [hint for hint in nb.schema_.hints if "In pairs of columns" in hint] == made
-
-
-# -- work that is done once --------------------------------------------------------------------------------------------
-
-
-def test_densities_are_computed_once_also_where_a_class_is_rare():
-    X, y = flowers()
-    X, y = X[(y < 2) | (np.arange(len(y)) < 20)], y[(y < 2) | (np.arange(len(y)) < 20)]
-    nb = nv.NaiveBayes().fit(X, y)
-    model = joint_model(nb.fitted_, None)
-    assert model.counts.rare.classes
-    columns = model.read(frame_of(X).on(model.schema), 0, len(y), 1)
-    held = LeaveOneOut(model.counts, model.sample(columns, y.astype(np.int32), np.ones(len(y))))
-    values = dict(DensityTerms().fit(held))
-    assert all(density_left_out(held, at) is values[Term("value", STUDENT_T, (at,))] for at in range(4))
-    assert Term("rare", STUDENT_T) in dict(RareTerms().fit(held))
 
 
 # -- figures of decisions ----------------------------------------------------------------------------------------------

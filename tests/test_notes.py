@@ -237,5 +237,5 @@ def test_noise_is_reported_as_uninformative():
     y = rng.choice(["no", "yes"], 300)
     nb = nv.NaiveBayes().fit(table, y)
 
-    assert "no term held up in leave-one-out, so that the prior answers" in nb.summary()
+    assert "no term held up on held-out rows, so that the prior answers" in nb.summary()
     assert np.abs(nb.predict_proba(table)[:, 1] - (y == "yes").mean()).max() < 0.02

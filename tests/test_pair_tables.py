@@ -1,14 +1,19 @@
 """The tables of pairs and linear terms, as kernels and a Cholesky factor make them, are those of the formulas."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import naively as nv
 from naively import _kernels as kernels
-from naively.model.joint.associations import margins, pair_ratios
 from naively.model.joint.pair_tables import CELLS_AT_ONCE, PairTermArrays, pair_tables
-from naively.model.joint.term_counts import TermCounts, merged
+from naively.model.joint.term_counts import TermCounts
 from naively.stats.growing import Vocabulary
+
+from .test_quadratic import counted as rows_counted
+from .test_quadratic import drawn, features, missing_in, one_hot
 
 OFFSETS = np.array([0, 4, 4, 7, 9])  # four columns; the second has no codes
 BINS = np.array([[0, 1, 2, 3, 0, 1, 2, 0, 1], [0, 0, 1, 1, 0, 1, 2, 0, 0]], dtype=np.int32)
@@ -31,6 +36,18 @@ def counted(rows: int = 500, classes: int = 3) -> np.ndarray:
     return whole
 
 
+def pair_ratios(n: np.ndarray, pseudo: float) -> np.ndarray:
+    """Return log (n + s) / (e + s) of each pair of values by class, e rows if columns were independent within it."""
+    rows = np.maximum(n.sum(axis=(1, 2), keepdims=True), 1e-300)
+    expected = n.sum(axis=2, keepdims=True) * n.sum(axis=1, keepdims=True) / rows
+    return np.log((n + pseudo) / (expected + pseudo))
+
+
+def merged(n: np.ndarray, to: np.ndarray, axis: int) -> np.ndarray:
+    """Return counts with codes put together in bins."""
+    return np.stack([n.take(np.flatnonzero(to == bin), axis=axis).sum(axis=axis) for bin in range(to.max() + 1)], axis)
+
+
 def ratios(products: np.ndarray, term: int) -> np.ndarray:
     """Return the ratios of one term by NumPy, [class, bin, bin]."""
     n, axis = products, 1
@@ -39,7 +56,7 @@ def ratios(products: np.ndarray, term: int) -> np.ndarray:
         n = n[:, codes] if axis == 1 else n[:, :, codes]
         n = merged(n, BINS[LEVEL[term], OFFSETS[column] : OFFSETS[column + 1]], axis)
         axis += 1
-    return np.exp(pair_ratios(n, *margins(n), pseudo=2.0))
+    return np.exp(pair_ratios(n, 2.0))
 
 
 @pytest.mark.usefixtures("level")
@@ -122,24 +139,45 @@ def test_tables_of_pairs_are_weighted_log_ratios(monkeypatch):
             expected = np.zeros_like(table)
             for (first, second, level), by in weights.items():
                 if (first, second) == (i, j):
-                    n, to = counts.pair(i, j, level), [counts.pair_bins(at, level) for at in (i, j)]
-                    log_ratios = pair_ratios(n, *margins(n), pseudo=counts.recipe.pair_pseudo_count)
+                    to, flags = (
+                        [of(at) for at in (i, j)] for of in (partial(counts.pair_bins, width=level), counts.grid.flags)
+                    )
+                    n = merged(merged(counts.joint.products[:, flags[0], flags[1]], to[0], 1), to[1], 2)
+                    log_ratios = pair_ratios(n, counts.recipe.pair_pseudo_count)
                     expected += by * log_ratios.transpose(1, 2, 0)[np.ix_(*to)]
             np.testing.assert_allclose(table, expected, rtol=1e-13, atol=1e-14)
     assert pair_tables(counts, {}).pairs == ()
 
 
+def test_linear_scores_are_those_of_discriminant_analysis():
+    """As scikit-learn computes them, which has no ridge."""
+    grid, cells, y = drawn(4, (), rows=120)
+    counts = rows_counted(grid, cells, one_hot(y))
+    theirs = LinearDiscriminantAnalysis(solver="lsqr").fit(cells.level, y)
+    expected = theirs.decision_function(cells.level) - np.log(theirs.priors_)
+    found = counts.linear("numbers").scores(cells, 1e-9).T
+    np.testing.assert_allclose(found - found[:, :1], expected - expected[:, :1], atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("which", ["numbers", "bins"])
-def test_slopes_are_those_along_the_axes(which):
-    counts = model_of_pairs().counts
-    direct, rotated = (counts.linear(which) for _ in range(2))
-    assert len(rotated._axes[0])  # what rows that are left out need
-    for by in (1.0, 100.0):
-        for mine, theirs in zip(direct.coefficients(by), rotated.coefficients(by), strict=True):
-            np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-10 * abs(theirs).max())
-    assert "_axes" not in vars(direct)
-    vars(direct)["_scatter"] = direct._scatter - 1e6 * np.eye(len(direct.features))  # as if rounding left that
-    assert np.isfinite(direct.coefficients(1.0)[0]).all()
+def test_linear_scores_are_sums_of_slopes_and_of_the_constants_of_columns(which, missing):
+    grid, cells, y = drawn(3, (3, 2), missing=missing)
+    counts = rows_counted(grid, cells, one_hot(y))
+    linear = counts.linear(which)
+    slopes, constants = linear.coefficients(10.0)
+    by_feature = features(grid, cells)[:, linear.features]
+    expected = by_feature @ slopes + (1 - missing_in(grid, cells)) @ linear.by_column(constants)
+    np.testing.assert_allclose(linear.scores(cells, 10.0).T, expected - expected.max(axis=1, keepdims=True), atol=1e-9)
+
+
+@pytest.mark.parametrize("which", ["numbers", "bins"])
+def test_slopes_are_finite_though_rounding_leaves_a_scatter_that_is_not_positive(which):
+    linear = model_of_pairs().counts.linear(which)
+    slopes = [linear.coefficients(1.0)[0]]
+    vars(linear)["_scatter"] = linear._scatter - 1e6 * np.eye(len(linear.features))
+    slopes.append(linear.coefficients(1.0)[0])
+    assert np.isfinite(slopes).all()
 
 
 def test_labels_are_sorted_again_only_when_one_is_new():

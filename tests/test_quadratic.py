@@ -1,21 +1,30 @@
-"""The quadratic term: leave-one-out is a refit without the row, scores split into columns and pairs, counts suffice."""
+"""The quadratic term: log-densities of normal distributions, which split into columns and pairs; counts suffice."""
 
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import multivariate_normal
 
 import naively as nv
 from naively import _kernels as kernels
 from naively.data.frame import frame_of
 from naively.data.grid import Cells, Grid, LabelValues, NumberBins
-from naively.model.joint.quadratic import QuadraticScores, Shrinkage, contrasts
+from naively.model.joint.quadratic import (
+    ALPHA,
+    QUADRATIC,
+    RIDGE,
+    QuadraticScores,
+    Shrinkage,
+    contrasts,
+    quadratic_is_affordable,
+    quadratic_scores,
+)
 from naively.model.joint.quadratic_tables import QuadraticTable
-from naively.model.joint.quadratic_terms import ALPHA, QUADRATIC, RIDGE, QuadraticRows, quadratic_is_affordable
-from naively.model.joint.soft_rows import SoftRows
+from naively.model.joint.sample import FittingRows
 from naively.model.joint.term_counts import TermCounts
-from naively.model.joint.terms import CELLS, JointSample, LeaveOneOut
+from naively.model.joint.terms import CELLS, HeldOut
 from naively.model.recipe import RECIPE
 from naively.stats import Axis
 from naively.stats.pairs import JointCounts
@@ -59,9 +68,15 @@ def counted(grid: Grid, cells: Cells, parts: np.ndarray) -> TermCounts:
     )
 
 
-def held(counts: TermCounts, cells: Cells, y: np.ndarray, weights: np.ndarray, soft: SoftRows | None = None):
+def by_counts(counts: TermCounts, cells: Cells, by: Shrinkage) -> np.ndarray:
+    """Return the scores of rows by counts, as weights are fitted to them, [class, row]."""
+    y, w = np.zeros(len(cells), np.int32), np.ones(len(cells))
     labels = cells.codes[:, len(counts.grid.numbers) :]
-    return QuadraticRows(LeaveOneOut(counts, JointSample(labels, cells, y, weights, {}, {}, True, soft)))
+    return quadratic_scores(HeldOut(counts, FittingRows(labels, cells, y, w, {})), by)
+
+
+def missing_in(grid: Grid, cells: Cells) -> np.ndarray:
+    return np.hstack([cells.fine < 0, cells.codes[:, len(grid.numbers) :] < 0]).astype(float)
 
 
 def one_hot(y: np.ndarray, classes: int = 3) -> np.ndarray:
@@ -72,7 +87,7 @@ def scored(counts: TermCounts, cells: Cells, by: Shrinkage) -> np.ndarray:
     """Return the scores of rows by the parts of the term, [class, row]; missing columns count for nothing."""
     quadratic = QuadraticScores(counts.linear("numbers"))
     parts, x = quadratic.parts(by), quadratic.rows(cells)
-    known = 1 - held(counts, cells, np.zeros(len(cells), np.int32), np.ones(len(cells))).missing
+    known = 1 - missing_in(counts.grid, cells)
     scores = np.einsum("kde,rd,re->kr", parts.squares, x, x) + parts.slopes @ x.T + parts.constants @ known.T
     return scores - scores.max(axis=0)
 
@@ -85,52 +100,30 @@ def of_products(table: QuadraticTable, cells: Cells, threads: int = 1) -> np.nda
     return out
 
 
-def refitted(grid: Grid, cells: Cells, parts: np.ndarray, by: Shrinkage) -> np.ndarray:
-    """Return the score of each row by the counts of all others, [class, row]."""
-    out = []
-    for row in range(len(cells)):
-        rest = np.arange(len(cells)) != row
-        out.append(scored(counted(grid, cells.take(rest), parts[:, rest]), cells.take(slice(row, row + 1)), by)[:, 0])
-    return np.array(out).T
+# -- the formula -------------------------------------------------------------------------------------------------------
 
 
-# -- leave-one-out -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("by", SHRINKAGES)
+def test_scores_are_log_densities_of_normals_with_a_shrunk_covariance_for_each_class(by):
+    grid, cells, y = drawn(4, ())
+    x, expected = cells.level, np.empty((3, len(y)))
+    scatters = [np.cov(x[y == k].T, bias=True) * (y == k).sum() for k in range(3)]
+    pooled = (by.alpha * sum(scatters) + by.ridge * np.eye(4)) / len(y)
+    for k, scatter in enumerate(scatters):
+        covariance = (1 - by.alpha) * scatter / (y == k).sum() + pooled
+        expected[k] = multivariate_normal(x[y == k].mean(axis=0), covariance).logpdf(x)
+    found = by_counts(counted(grid, cells, one_hot(y)), cells, by)
+    np.testing.assert_allclose(found - found[0], expected - expected[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("by", SHRINKAGES)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("seed", range(3))
-def test_leave_one_out_is_a_refit_without_the_row(shape, by, seed):
-    """To rounding, where no value is missing; 2e-14 was seen."""
-    grid, cells, y = drawn(*shape, seed=seed)
-    parts = one_hot(y)
-    found = held(counted(grid, cells, parts), cells, y, np.ones(len(y))).scores(by)
-    np.testing.assert_allclose(found, refitted(grid, cells, parts, by), rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("by", SHRINKAGES)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_leave_one_out_is_nearly_a_refit_where_values_are_missing(shape, by):
-    """The constants of missing columns, and the proportions that flags are centred at, are those of all rows."""
-    grid, cells, y = drawn(*shape, missing=0.1)
-    parts = one_hot(y)
-    found = held(counted(grid, cells, parts), cells, y, np.ones(len(y))).scores(by)
-    expected = refitted(grid, cells, parts, by)
-    gap = np.abs(found - expected)
-    assert np.median(gap) < 0.03
-    assert gap.max() < 0.05 * np.abs(expected).max()
-
-
-@pytest.mark.parametrize("by", SHRINKAGES)
-def test_rows_of_several_classes_are_left_out_of_all_of_them(by):
-    """Nearly as a refit does; 0.3 was seen among scores down to -30, and 4 without leaving anything out."""
-    grid, cells, y = drawn(3, (3, 2), rows=90)
-    parts = 0.8 * one_hot(y) + 0.2 * one_hot((y + 1) % 3)
-    soft = SoftRows.of(parts)
-    counts = counted(grid, cells, parts)
-    found = held(counts, cells, y, np.ones(len(y)), soft).scores(by)
-    expected = refitted(grid, cells, parts, by)
-    assert np.abs(found - expected).max() < 0.1 * np.abs(scored(counts, cells, by) - expected).max()
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_scores_are_the_sum_of_the_parts(shape, by, missing):
+    """Those that weights are fitted to are those that tables hold."""
+    grid, cells, y = drawn(*shape, missing=missing)
+    counts = counted(grid, cells, one_hot(y))
+    np.testing.assert_allclose(by_counts(counts, cells, by), scored(counts, cells, by), atol=1e-9)
 
 
 def test_a_class_of_one_row_has_the_covariance_within_all_classes():
@@ -140,7 +133,7 @@ def test_a_class_of_one_row_has_the_covariance_within_all_classes():
     quadratic = QuadraticScores(counts.linear("numbers"))
     pooled = (quadratic.within + np.eye(4)) / len(y)
     np.testing.assert_allclose(quadratic.covariance(2, SHRINKAGES[0], 1.0, float(len(y))), pooled)
-    assert np.isfinite(held(counts, cells, y, np.ones(len(y))).scores(SHRINKAGES[0])).all()
+    assert np.isfinite(by_counts(counts, cells, SHRINKAGES[0])).all()
     assert np.isfinite(scored(counts, cells, SHRINKAGES[0])).all()
 
 
@@ -206,7 +199,7 @@ def test_tables_hold_what_the_parts_add_up_to(shape, missing):
     counts = counted(grid, cells, one_hot(y))
     table = QuadraticTable.of(counts, SHRINKAGES[1], 1.0)
     x, first = features(grid, cells), grid.features - table.products.shape[1]
-    known = 1 - held(counts, cells, y, np.ones(len(y))).missing
+    known = 1 - missing_in(grid, cells)
     scores = x @ table.feature_slopes + known @ table.constants
     flags = x.copy()
     flags[:, grid.features - len(grid.numbers) :] = 0.0
@@ -379,7 +372,7 @@ def test_beyond_a_limit_there_is_no_term():
     assert ALPHA not in model.fit.ridges
 
 
-def test_leave_one_out_of_a_fitted_model_is_near_its_answers_for_other_rows(fitted):
+def test_rows_answered_in_folds_are_near_the_answers_for_other_rows(fitted):
     """Of the rows themselves the model would promise more."""
     X, y, nb = fitted
     T, t = mixed_table(4000, seed=1, missing=0.1)

@@ -42,14 +42,14 @@ def data_of(path):
     return unpacked_data(path.read_text(encoding="utf-8"))
 
 
-def test_a_report_of_the_rows_of_the_fit_leaves_each_of_them_out(files, tmp_path):
+def test_a_report_of_the_rows_of_the_fit_answers_each_of_them_without_its_fold(files, tmp_path):
     done = run("report", files / "even.parquet", files / "even.csv", "-o", tmp_path / "r.html")
     assert done.exit_code == 0, done.output
     data = data_of(tmp_path / "r.html")
     fitted = nv.load(files / "even.parquet")
     left_out = fitted.leave_one_out(files / "even.csv", target="species")
 
-    assert data["quality"]["source"]["kind"] == "leave_one_out"
+    assert data["quality"]["source"]["kind"] == "folds"
     assert data["rows"]["fitted_on"] is True
     assert data["quality"]["figures"]["log_loss"][0] == pytest.approx(left_out.log_loss, abs=1e-4)
     assert np.allclose(data["rows"]["posterior"], left_out.posterior, atol=1e-5)

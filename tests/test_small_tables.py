@@ -9,18 +9,17 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris
 
 import naively as nv
 from naively.errors import InvalidInput, StaleWarning, TextbookFallbackWarning
-from naively.estimator import folds, tuner
+from naively.estimator import folds
 from naively.estimator.fitted_classifier import FittedClassifier
 from naively.estimator.refresh import up_to_date
 from naively.estimator.state import state_of_counts
 from naively.model.joint.model import JointModel
-from naively.model.joint.weight_fitting import effective_weights
+from naively.model.joint.sample import effective_weights
 from naively.model.table_model import TableModel
-from naively.model.tuning import TextbookScores
 
 
 def either_or(rows, seed=0):
@@ -186,41 +185,7 @@ def test_models_that_leave_nothing_to_the_rows_keep_none():
         assert (kept.rows, kept.complete) == (40, True)
 
 
-# -- no worse than the textbook ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def better_book(monkeypatch):
-    """Let the textbook model seem to answer everything rightly."""
-    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(0.001, 1.0))
-
-
-def test_a_joint_model_that_expects_to_be_worse_is_not_kept(better_book, tmp_path):
-    X, y = flowers()
-    nb, book = nv.NaiveBayes().fit(X, y), nv.NaiveBayes(model="textbook").fit(X, y)
-    assert kind(nb) is TableModel
-    assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
-    said = nb.summary()
-    assert "leave-one-out log loss on 150 rows is 0.001" in said
-    assert f"{nb.tuning_.declined:.3g} for the joint model, corrected, which was not kept" in said
-    nb.save(tmp_path / "model.parquet", rows=True)
-    twin = nv.load(tmp_path / "model.parquet")
-    assert twin.summary() == said
-    assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
-
-
-def test_a_temperature_is_fitted_where_the_textbook_is_kept(better_book):
-    X, y = flowers()
-    nb, book = (nv.NaiveBayes(model=model, temperature="auto").fit(X, y) for model in ("auto", "textbook"))
-    assert nb.temperature_ == book.temperature_ != 1.0
-    assert nv.NaiveBayes().fit(X, y).calibrate(X, y).temperature_ == book.temperature_
-
-
-def test_on_usual_tables_the_joint_model_is_kept():
-    for X, y in (flowers(), load_wine(return_X_y=True), either_or(60)):
-        tuning = nv.NaiveBayes().fit(X, y).tuning_
-        assert tuning.declined is None
-        assert tuning.loss_after < tuning.textbook.log_loss
+# -- rows of little weight ---------------------------------------------------------------------------------------------
 
 
 def test_rows_of_little_weight_fit_weights_like_rows():
@@ -252,7 +217,7 @@ def test_texts_of_numbers_come_in_frames_and_dicts():
     for _ in range(4):
         nb.partial_fit(rows(6), ["p", "q"] * 3)
     assert nb.counts_.rows.sum() == 64
-    assert not nb.tuning_.learned is nb.tuning_.declined is None  # fitted, or compared with the textbook model
+    assert nb.tuning_.learned is not None
 
 
 def test_forgetting_of_first_rows_is_never_having_seen_them():

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import naively as nv
 from naively.data.frame import frame_of
-from naively.estimator.fitted_classifier import FittedClassifier
-from naively.estimator.live_counts import LiveCounts
-from naively.model.joint.associations import HeldOutRows, likelihood_left_out
-from naively.model.joint.label_terms import LabelTerms
-from naively.model.joint.linear_terms import LinearTerms
-from naively.model.joint.newton import WeightProblem
-from naively.model.joint.number_terms import BinTerms, DensityTerms
-from naively.model.joint.pair_terms import PairTerms
-from naively.model.joint.rare_terms import RareTerms
+from naively.model.joint.left_out import HeldOutRows, likelihood_left_out
 from naively.model.joint.soft_rows import RowClasses, SoftRows
-from naively.model.joint.terms import LeaveOneOut, Term
+from naively.model.joint.weights import WeightProblem
 from naively.model.recipe import RECIPE
 
 NAMES = ["a", "b", "c"]
@@ -96,72 +86,7 @@ def test_class_weights_multiply_proportions():
     assert np.abs(weighted.predict_proba(X) - by_hand.predict_proba(X)).max() < 1e-9
 
 
-# -- leave-one-out -----------------------------------------------------------------------------------------------------
-
-
-def values_by_term(model, X, y, weights, soft=None):
-    """Return the values of each term for rows, so much of each left out."""
-    columns = model.read(frame_of(X).on(model.schema), 0, len(X), 1)
-    sample = model.sample(columns, y.astype(np.int32), weights, soft)
-    held = LeaveOneOut(model.counts, sample, {"numbers": 10.0, "bins": 10.0})
-    weighted = {Term("linear", "numbers"): 1.0, Term("linear", "bins"): 1.0}
-    kinds = (BinTerms(), DensityTerms(), LabelTerms(), PairTerms(), LinearTerms(), RareTerms())
-    out = {term: values for kind in kinds for term, values in kind.leave_one_out(held, weighted)}
-    out |= sample.wide
-    return {term: values - values.mean(axis=0) for term, values in out.items()}  # only differences matter
-
-
-def without_row(nb, X, q, row):
-    """Return the model of the same weights whose counts lack a row."""
-    part = nv.count(X.iloc[[row]], q.iloc[[row]], schema=nb.schema_)
-    fitted = nb.fitted_
-    state = replace(fitted.state, counts=LiveCounts(fitted.state.schema, value=fitted.counts - part))
-    return FittedClassifier(fitted.parameters, state).model
-
-
-# Numbers are kept to 7 digits; the linear terms keep the number of rows and the proportions of their flags.
-BOUNDS = {"value": 1e-5, "pair": 1e-5, "linear": 0.02, "rare": 2e-2}
-
-
-def test_a_row_is_left_out_of_all_its_classes():
-    X, y = table(300)
-    X = X.mask(np.random.default_rng(3).random(X.shape) < 0.05)
-    q = softened(y) * [1.0, 1.0, 0.02]  # one class is rare
-    q = q.div(q.sum(axis=1), axis=0)
-    y = q.to_numpy().argmax(axis=1)
-    nb = nv.NaiveBayes().fit(X, q)
-    soft = SoftRows.of(q.to_numpy().T)
-    left, met = values_by_term(nb.fitted_.model, X, y, np.ones(300), soft), set()
-    for row in soft.at[:: len(soft.at) // 10]:
-        model = without_row(nb, X, q, row)
-        for term, alone in values_by_term(model, X.iloc[[row]], y[[row]], np.zeros(1)).items():
-            met.add(term.kind)
-            assert np.abs(left[term][:, row] - alone[:, 0]).max() < BOUNDS[term.kind], term
-    assert met == {"value", "pair", "linear", "rare"}
-
-
-TEXTS = {0: ["red", "warm", "fire", "sun"], 1: ["blue", "cold", "ice", "moon"], 2: ["green", "wet", "leaf", "rain"]}
-
-
-def texts(rows, seed=0):
-    """Return texts of three classes whose words are partly shared, and the classes."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 3, rows)
-    found = [" ".join(rng.choice(TEXTS[k] + ["and", "the", *TEXTS[(k + 1) % 3][:2]], 5)) for k in y]
-    return pd.DataFrame({"text": found}), y
-
-
-def test_a_text_is_left_out_of_all_its_classes():
-    X, y = texts(200)
-    q = softened(y)
-    nb = nv.NaiveBayes(families={"text": nv.Words()}).fit(X, q)
-    assert nb.tuning_.learned is not None
-    soft, model = SoftRows.of(q.to_numpy().T), nb.fitted_.model
-    left = values_by_term(model, X, y, np.ones(200), soft)
-    assert any(term.kind == "words" for term in left)
-    for row in soft.at[:: len(soft.at) // 5]:
-        for term, alone in values_by_term(without_row(nb, X, q, row), X.iloc[[row]], y[[row]], np.zeros(1)).items():
-            assert np.abs(left[term][:, row] - alone[:, 0]).max() < 1e-5, term
+# -- fitting -----------------------------------------------------------------------------------------------------------
 
 
 def test_likelihoods_are_left_out_of_each_class_in_turn():
@@ -186,19 +111,19 @@ def test_the_loss_is_the_cross_entropy_with_the_proportions():
     q = rng.dirichlet(np.ones(3), 50).T
     q[:, :10] = np.eye(3)[rng.integers(0, 3, 10)].T
     y, rows, v = q.argmax(axis=0).astype(np.int32), rng.uniform(0.5, 2, 50), np.array([0.7, 0.2, 0.1, 0.0, -0.1])
-    problem = WeightProblem(terms, y, rows, np.zeros(3), RECIPE, SoftRows.of(q))
+    problem = WeightProblem(terms, RowClasses(y, SoftRows.of(q)), rows, np.zeros(3), RECIPE)
 
     def loss(v):
         z = sum(by * term for by, term in zip(v, terms, strict=False)) + v[2:, None]
         return float(rows @ (np.log(np.exp(z).sum(axis=0)) - (q * z).sum(axis=0)))
 
-    found, p = problem.loss(v, v, np.zeros(5))
+    found, p = problem.loss(v, v, np.zeros(5), rows)
     assert found == pytest.approx(loss(v))
     for at in range(5):
         step = np.eye(5)[at] * 1e-5
-        assert problem.slope(p)[at] == pytest.approx((loss(v + step) - loss(v - step)) / 2e-5, rel=1e-5, abs=1e-6)
-    slopes = np.vstack([[((p - q) * term).sum(axis=0) for term in terms], p - q])
-    assert problem.scatter(p) == pytest.approx((slopes * rows) @ slopes.T)
+        assert problem.slope(p, rows)[at] == pytest.approx((loss(v + step) - loss(v - step)) / 2e-5, rel=1e-5, abs=1e-6)
+        slopes = [problem.slope(problem.loss(v + by * step, v, np.zeros(5), rows)[1], rows) for by in (1, -1)]
+        assert problem.curve(p, rows)[at] == pytest.approx((slopes[0] - slopes[1]) / 2e-5, rel=1e-4, abs=1e-4)
 
 
 def test_agreement_with_a_soft_label_is_its_proportion():

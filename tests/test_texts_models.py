@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting, NotAPart
-from naively.model.joint.associations import HeldOutRows
+from naively.model.joint.left_out import HeldOutRows
 from naively.model.joint.word_terms import WordAssociations
 from naively.model.recipe import RECIPE
 from naively.stats import Counts

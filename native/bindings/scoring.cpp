@@ -286,21 +286,18 @@ using OptionalVector = std::optional<ConstVector>;
 using OptionalTable = std::optional<Table>;
 using TermValues = std::optional<nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>>;
 
-void leave_one_out_pairs(AnyMatrix x, Classes classes, ConstPlanes products, Offsets offsets, Bins bins, Labels first,
-                         Labels second, Labels level, ConstVector left_out, double pseudo_count, OptionalVector by,
-                         OptionalTable total, OptionalTable sum, std::optional<ConstTable> p,
-                         std::optional<ConstTable> error, OptionalVector weights, std::optional<Vector> slope,
-                         std::optional<Vector> curve, TermValues values, int threads) {
+void score_pair_terms(AnyMatrix x, ConstPlanes products, Offsets offsets, Bins bins, Labels first, Labels second,
+                      Labels level, double pseudo_count, OptionalVector by, OptionalTable total, OptionalTable sum,
+                      std::optional<ConstTable> p, std::optional<ConstTable> error, OptionalVector weights,
+                      std::optional<Vector> slope, std::optional<Vector> curve, TermValues values, int threads) {
     CheckedPairTerms checked(products.shape(0), offsets, bins, first, second, level);
     Matrix view = naively::codes(x);
     size_t features = products.shape(1), rows = view.rows, size = checked.terms.size, classes_known = products.shape(0);
     size_t width = (classes_known + LANES - 1) / LANES * LANES;
-    LabeledRows labeled = labeled_rows(classes, Weights{}, rows, classes_known);
     require(view.columns + 1 == offsets.shape(0), "There must be a column of codes for each column.");
     require(products.shape(2) == features && features > bins.shape(1),
             "The products must be [class, feature, feature], a feature for each code and one before them.");
     require(pseudo_count > 0, "The pseudo-count must be above 0.");
-    require(left_out.shape(0) == rows, "There must be a weight for each row.");
     require(!total == !by && (!by || by->shape(0) == size), "A sum of terms needs a weight for each.");
     auto fits = [&](const auto& table) { return !table || (table->shape(0) == rows && table->shape(1) == width); };
     require(fits(total) && fits(sum) && fits(p) && fits(error), "Tables must be [row, class], padded.");
@@ -311,10 +308,10 @@ void leave_one_out_pairs(AnyMatrix x, Classes classes, ConstPlanes products, Off
     require(!values || (values->shape(0) == size && values->shape(1) == classes_known && values->shape(2) == rows),
             "The values must be [term, class, row].");
     auto data = [](auto& array) { return array ? array->data() : nullptr; };
-    PairTermRequest request{left_out.data(), pseudo_count,  data(by),    data(total), data(sum),   data(p),
-                            data(error),     data(weights), data(slope), data(curve), data(values)};
+    PairTermRequest request{pseudo_count, data(by),      data(total), data(sum),   data(p),
+                            data(error),  data(weights), data(slope), data(curve), data(values)};
     without_gil(threads, [&](const Run& run) {
-        kernels().leave_one_out_pairs(view, labeled.classes, checked.terms, products.data(), features, request, run);
+        kernels().score_pair_terms(view, checked.terms, products.data(), features, request, run);
     });
 }
 
@@ -364,13 +361,13 @@ void bind_scoring(nb::module_& m) {
     m.def("pair_ratios", &pair_ratios, "products"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
           "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "pseudo_count"_a, "out"_a.noconvert(),
           "out[term, class, bin, bin], flat: pairs of bins over what independence within the class leads to expect.");
-    m.def("leave_one_out_pairs", &leave_one_out_pairs, "codes"_a.noconvert(), "y"_a.noconvert(),
-          "products"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(), "first"_a.noconvert(),
-          "second"_a.noconvert(), "level"_a.noconvert(), "left_out"_a.noconvert(), "pseudo_count"_a,
-          "by"_a.none() = nb::none(), "total"_a.none() = nb::none(), "sum"_a.none() = nb::none(),
-          "p"_a.none() = nb::none(), "error"_a.none() = nb::none(), "weights"_a.none() = nb::none(),
-          "slope"_a.none() = nb::none(), "curve"_a.none() = nb::none(), "values"_a.none() = nb::none(), "threads"_a = 1,
-          "Leave-one-out terms of pairs of columns: their sums, by weight or not, their gains, or their values.");
+    m.def("score_pair_terms", &score_pair_terms, "codes"_a.noconvert(), "products"_a.noconvert(),
+          "offsets"_a.noconvert(), "bins"_a.noconvert(), "first"_a.noconvert(), "second"_a.noconvert(),
+          "level"_a.noconvert(), "pseudo_count"_a, "by"_a.none() = nb::none(), "total"_a.none() = nb::none(),
+          "sum"_a.none() = nb::none(), "p"_a.none() = nb::none(), "error"_a.none() = nb::none(),
+          "weights"_a.none() = nb::none(), "slope"_a.none() = nb::none(), "curve"_a.none() = nb::none(),
+          "values"_a.none() = nb::none(), "threads"_a = 1,
+          "Terms of pairs of columns of rows, by counts: their sums, by weight or not, their gains, or their values.");
     m.def("add_pair_scores", &add_pair_scores, "scores"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
           "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "lines"_a.noconvert(), "classes"_a,
           "table"_a.noconvert(), "Add scores [term, class, bin, bin], flat, to the lines of a table that pairs reads.");

@@ -42,18 +42,6 @@ struct WordCounts {
     double pseudo_count;
 };
 
-// What is done with leave-one-out terms of pairs of columns; what is null is not wanted. Lines of all tables are
-// padded to whole vectors of classes.
-struct PairTermRequest {
-    const double* left_out;  // [row]: how much of its row is taken out of the counts
-    double pseudo_count;
-    const double* by;                   // [term]: total[row][class] += by * value
-    double *total, *sum;                // [row][class]; sum += value
-    const double *p, *error, *weights;  // [row][class], [row][class] and [row]: the gain of a term is told from these
-    double *slope, *curve;              // [term]
-    float* values;                      // [term][class][row]
-};
-
 // The distinct words of rows of text: those of row i lie between starts[i] and starts[i + 1]. Of soft labels, the
 // proportions of the classes in each row, [row][class]; null where every row has one class.
 struct WordRows {

@@ -25,8 +25,6 @@ size_t first_refused(size_t rows, size_t cells_per_row, const Run& run, Work&& w
 
 size_t leave_one_out_codes(const Matrix&, const LabeledRows&, const CategoryCounts&, double* out, const Run&);
 size_t leave_one_out_numbers(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
-void leave_one_out_pairs(const Matrix&, const int32_t* classes, const PairTerms&, const double* products,
-                         size_t features, const PairTermRequest&, const Run&);
 void word_weights(const WordCounts&, const double* mix, float* out, const Run&);
 void leave_one_out_words(const WordRows&, const LabeledRows&, const WordCounts&, float* out, const Run&);
 

@@ -17,9 +17,13 @@ def product(a: AnyArray, b: AnyArray) -> AnyArray:
     """Return a·b as NumPy's operator @ does: of vectors, matrices, or matrices one by one. Singles give singles."""
     kind: type = np.float32 if a.dtype == b.dtype == np.float32 else np.float64
     a, b = np.asarray(a, kind), np.asarray(b, kind)
+    if a.ndim == b.ndim == 2:  # the usual case, and often a small one
+        found: AnyArray = np.empty((a.shape[0], b.shape[1]), kind)
+        _kernels.multiply(a[None], b[None], found[None], False, threads_here())
+        return found
     if b.ndim == 1:
         lines = np.atleast_2d(a)
-        found: AnyArray = np.empty(lines.shape[0], kind)
+        found = np.empty(lines.shape[0], kind)
         _kernels.multiply_vector(lines, np.ascontiguousarray(b), found, threads_here())
         return found if a.ndim > 1 else found[0]
     rows, columns = np.atleast_2d(a), b

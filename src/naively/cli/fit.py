@@ -78,7 +78,7 @@ Examples:
 @click.option(
     "--conformalize",
     is_flag=True,
-    help="Also score rows by leave-one-out, for the options --set and --interval of predict and explain.",
+    help="Also score rows by models without them, for the options --set and --interval of predict and explain.",
 )
 @options.keeping
 @options.keep_rows(

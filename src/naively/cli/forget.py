@@ -49,7 +49,7 @@ def forget_command(
 ) -> None:
     """Remove rows from a model by subtracting their counts.
 
-    The result is the model of the remaining rows. If the file holds rows (fit --keep-rows), weights are fitted anew;
+    The result is the model of the remaining rows. If the file holds rows (fit --keep-rows), weights are fitted again;
     without them the counts are exact, and the weights stay as they were. Rows that cannot have been counted are
     refused, and no file is written.
     """

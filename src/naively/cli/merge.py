@@ -31,7 +31,7 @@ def merge_command(models: tuple[str, ...], out: str, keep_rows: bool | None, qui
 
     The result is the model of all their rows, with the settings of the first. The models must have the same columns
     with the same families. So several sites can fit one model without sharing rows. If all files hold rows (fit
-    --keep-rows), weights are fitted anew to these; without them they are combined from those of the models.
+    --keep-rows), weights are fitted to these; without them they are the mean of the models' weights, by rows.
     """
     from ..estimator.load import save_model
     from ..estimator.merge import merge_models

@@ -349,7 +349,7 @@ class WeightWarning(UserWarning):
 
 
 class CombinedWeightsWarning(UserWarning):
-    """Models were merged of which some keep no rows: their weights were combined, which is less exact than a fit."""
+    """Models were merged of which some keep no rows: their weights were averaged, which is less exact than a fit."""
 
 
 class TextbookFallbackWarning(UserWarning):

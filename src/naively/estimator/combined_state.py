@@ -1,4 +1,4 @@
-"""The joint model of several models of which some keep no rows: counts of pairs are moved, weights are combined."""
+"""The joint model of several models of which some keep no rows: counts of pairs are moved, weights are averaged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from operator import add
 
 from ..errors import CombinedWeightsWarning, levels_to_caller
 from ..errors.message import Message, Setting
-from ..model.joint.combined_fit import expected_quality
+from ..model.joint.merging import expected_quality
 from ..model.joint.pooled_grid import pooled_grid
 from .combined_weights import part_fit, with_combined_weights
 from .fitted_classifier import FittedClassifier

@@ -1,11 +1,11 @@
-"""Weights of several fits of the joint model, combined where the rows of some of them are no longer there."""
+"""Weights of several fits of the joint model, averaged where the rows of some of them are no longer there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..model.joint.combined_fit import PartFit, combined_fit
+from ..model.joint.merging import PartFit, combined_fit
 from ..model.tuning import UNTUNED
 from .fitted_classifier import FittedClassifier
 from .models import joint_model

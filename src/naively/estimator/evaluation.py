@@ -1,4 +1,4 @@
-"""How good the answers to known rows are: leave-one-out scores of rows that were counted, the score of any rows."""
+"""How good predictions of known rows are: scores of rows that were counted, each without it; the score of any rows."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores, joined_scores
-from ..model.leave_one_out import check_not_more_rows, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
+from ..model.leave_one_out import check_not_more_rows, hard_labels, rows_with_weight, truth_of
 from .answers import decisions_of
 from .fitted_classifier import FittedClassifier
-from .priors_and_costs import costs_of_scores, prior_without_row
+from .priors_and_costs import costs_of_scores
+from .without_rows import answers_without_rows
 
 Part = TypeVar("Part")
 
@@ -29,7 +30,7 @@ Part = TypeVar("Part")
 def scores_by_leave_one_out(
     fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
 ) -> Scores:
-    """Return how well each of the rows is answered from all others."""
+    """Return how well each of the rows is predicted by a model without it."""
     state, parameters = fitted.state, fitted.parameters
     if state.expected is not None:
         raise InvalidInput(
@@ -50,12 +51,11 @@ def scores_by_leave_one_out(
     if isinstance(rows.source, Frame):
         check_widths(rows.source, model.schema, counts)
     truth, heavy = truth_of(rows, counts), with_class_weights(rows, state.class_weights)
-    prior = prior_without_row(parameters, fitted.all_counts)
-    posterior = leave_one_out_posterior(model, counts, heavy, truth, prior, parameters.threads)
     check_not_more_rows(counts, truth, heavy.weights)
-    labels = counts.classes.labels
-    tuning = ("adjusted" if model.leaves_out_weights else "fixed") if fitted.tuning.calibrated else None
-    return Scores.from_indices(posterior, truth, labels, rows.weights, *costs_of_scores(parameters, labels), tuning)
+    answers = answers_without_rows(fitted, rows, heavy)
+    labels, tuning = counts.classes.labels, answers.tuning
+    costs = costs_of_scores(parameters, labels)
+    return Scores.from_indices(answers.posterior, truth, labels, rows.weights, *costs, tuning)
 
 
 class Judged(NamedTuple):

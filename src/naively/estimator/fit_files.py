@@ -138,7 +138,7 @@ def fit_files(
         With `keep_counts`: how much a file counts, compared with the next newer one. With 0.9, rows of the newest file
         weigh 1, those of the file before 0.9, then 0.81.
     keep_rows : bool, default=True
-        With `keep_counts`: whether rows are kept in the folder. Without them, weights are combined from those of each
+        With `keep_counts`: whether rows are kept in the folder. Without them, weights are the mean of those of each
         file, which is less accurate if files have fewer than some thousand rows.
     progress : callable or bool, optional
         Called with the rows and bytes done so far, and the bytes there are; None if that is not known, as of a stream.

@@ -35,9 +35,8 @@ def tuning_in_use(parameters: Parameters, tuning: Tuning) -> Tuning:
 
 
 def depends_on_rows(parameters: Parameters, tuning: Tuning) -> bool:
-    """Tell whether the model as it is set was tuned: it is calibrated, or the textbook model was kept."""
-    used = tuning_in_use(parameters, tuning)
-    return used.calibrated or (parameters.model == "auto" and used.declined is not None)
+    """Tell whether the model as it is set was calibrated: whether a temperature or weights were fitted."""
+    return tuning_in_use(parameters, tuning).calibrated
 
 
 def is_since_tuned(parameters: Parameters, state: FittedState, names: Sequence[str]) -> bool:
@@ -72,7 +71,7 @@ def outdated(state: FittedState) -> FittedState:
     information, tuning = state.information, state.tuning
     if information is not None and information.is_current:
         state = replace(state, information=information.outdated())
-    if state.kept is None and tuning.fresh and (tuning.calibrated or tuning.declined is not None):
+    if state.kept is None and tuning.fresh and tuning.calibrated:
         state = replace(state, tuning=replace(tuning, fresh=False))
     return state
 
@@ -100,13 +99,11 @@ def _warn(what: str, fitted: FittedClassifier) -> None:
     if notice.given:
         return
     notice.given = True
-    used = tuning_in_use(fitted.parameters, fitted.state.tuning)
-    done = "calibrated" if used.calibrated else "compared with the joint model"
     # Rows are kept to fit weights anew; a model from a file has none, unless they were saved with it.
     without = " It holds no row to do so by itself, as one from a file of save(path, rows=True) does."
     kept = what == SETTINGS or fitted.state.kept is not None
     warnings.warn(
-        f"{what} have changed since the model was {done}. {_used_meanwhile(fitted)} still used; call "
+        f"{what} have changed since the model was calibrated. {_used_meanwhile(fitted)} still used; call "
         f"calibrate(X, y) with the rows that are counted now to fit it anew.{'' if kept else without}",
         StaleWarning,
         stacklevel=levels_to_caller(),
@@ -117,9 +114,7 @@ def _used_meanwhile(fitted: FittedClassifier) -> str:
     """Return what a model that is out of date goes on with."""
     parameters, state = fitted.parameters, fitted.state
     if weights_in_use(parameters, state.tuning) is None:
-        calibrated = tuning_in_use(parameters, state.tuning).calibrated
-        kept = "The textbook model, which the joint model was not better than, is"
-        return "The old temperature is" if calibrated else kept
+        return "The old temperature is"
     if not has_weighted_columns(parameters, state):
         return "The textbook model is"
     return "The old weights of the joint model are"

@@ -1,6 +1,6 @@
 """How good a fitted model is on rows that had no part in the answer, as counts that a model file can keep.
 
-They come from the folds of a cross-validation at fit, or from rows that the model keeps, each left out of the counts.
+They come from the folds of a cross-validation at fit, or from rows that the model keeps, each by a model without it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 from ..counting.rows import Rows
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.target import SoftLabels
-from ..judge.quality_counts import QualityCounts, QualitySource, quality_of_scores
+from ..judge.quality_counts import Kind, QualityCounts, QualitySource, quality_of_scores
 from ..judge.scores import Scores
-from ..model.leave_one_out import leave_one_out_posterior, rows_with_weight, truth_of
+from ..model.leave_one_out import rows_with_weight, truth_of
 from .fitted_classifier import MODELLING, FittedClassifier
-from .priors_and_costs import prior_without_row
 from .settings import Parameters
 from .state import FittedState
+from .without_rows import answers_without_rows
 
 
 def keep_quality_of_folds(parameters: Parameters, state: FittedState, scores: Scores | None) -> None:
@@ -46,8 +46,8 @@ def quality_at_hand(fitted: FittedClassifier) -> QualityCounts | None:
 def held_out_quality(fitted: FittedClassifier) -> QualityCounts | None:
     """Return how good the model is on rows that had no part in the answer; None if there are no such rows.
 
-    That is what a cross-validation at fit measured. Without one, the rows that the model keeps are answered by
-    leave-one-out, and the result is kept until rows come or go.
+    That is what a cross-validation at fit measured. Without one, the rows that the model keeps are answered
+    without themselves, and the result is kept until rows come or go.
     """
     found, state = quality_at_hand(fitted), fitted.state
     if found is not None or state.kept is None or state.expected is not None or state.kept.total < 2:
@@ -69,8 +69,7 @@ def _quality_without_row(fitted: FittedClassifier, rows: Rows, of: float) -> Qua
     truth = truth_of(rows, counts)
     if heavy.weights is not None:  # of several copies of a row, one is left out
         heavy = replace(heavy, weights=left_out_weights(heavy.weights, are_copies(heavy.weights, truth)))
-    prior, threads = prior_without_row(fitted.parameters, fitted.all_counts), fitted.parameters.threads
-    posterior = leave_one_out_posterior(fitted.model, counts, heavy, truth, prior, threads)
-    labels = fitted.all_counts.classes.labels
-    scores = Scores.from_indices(posterior, truth.astype(np.intp), labels, rows.weights)
-    return quality_of_scores(scores, QualitySource("leave_one_out", 0, of))
+    answers, labels = answers_without_rows(fitted, rows, heavy), fitted.all_counts.classes.labels
+    scores = Scores.from_indices(answers.posterior, truth.astype(np.intp), labels, rows.weights)
+    kind: Kind = "folds" if answers.folds else "leave_one_out"
+    return quality_of_scores(scores, QualitySource(kind, answers.folds, of))

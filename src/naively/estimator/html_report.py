@@ -203,7 +203,7 @@ def _rows(fitted: FittedClassifier, source: RowSource, scored: ScoredRows, most:
         numbers=(places + 1).tolist(),
         total=len(scored.truth),
         source=source.name,
-        fitted_on=True if scored.how.kind == "leave_one_out" else None,
+        fitted_on=True if scored.how.kind != "given" else None,
         posterior=scored.posterior[places].tolist(),
     )
 

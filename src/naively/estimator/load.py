@@ -137,7 +137,7 @@ def save_model(
 def _tuning_to_json(fitted: FittedClassifier) -> JsonObject | None:
     """Return what was tuned as plain data; None if nothing was."""
     tuning = fitted.state.tuning
-    if tuning.smoothing is None and not tuning.calibrated and tuning.declined is None:
+    if tuning.smoothing is None and not tuning.calibrated:
         return None
     fresh = fitted.is_calibrated if tuning.calibrated else tuning.fresh
     if not fitted.has_weighted_columns:  # weights are of no use to other columns or classes
@@ -203,8 +203,8 @@ def _stored_tuning(
 
 
 def _check_offsets(tuning: Tuning, counts: Counts, parameters: Parameters) -> None:
-    """Refuse offsets of the joint model that are of other cells than its grid has."""
-    offsets, joint = None if tuning.learned is None else tuning.learned.offsets, counts.joint
+    """Refuse coefficients of the joint model that are of other cells than its grid has."""
+    offsets, joint = None if tuning.learned is None else tuning.learned.coefficients, counts.joint
     if offsets is None or joint is None:
         return
     used = joint if parameters.columns is None else joint.only(tuple(parameters.columns))

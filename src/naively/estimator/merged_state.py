@@ -2,7 +2,7 @@
 
 Where all rows of all states are kept, the next question fits the model of all of them at once. Where some are kept,
 bins are laid out from these, counts of pairs are moved onto the bins, and weights are fitted to them on the kept rows.
-Where a state keeps no rows, weights are combined from those of all states.
+Where a state keeps no rows, weights are the mean of those of all states.
 """
 
 from __future__ import annotations

@@ -65,10 +65,10 @@ class NaiveBayes(DeferredEstimator):
         categories and booleans are categorical; types with an order are ordinal; numbers, dates and times are
         Gaussian; sparse matrices are counts of words.
     model : {"auto", "textbook"}, default="auto"
-        "auto" is the joint model: bins of numbers, pairs of columns, linear and quadratic terms of all columns, with
-        weights fitted by leave-one-out log loss, and offsets of values and words where they lower the log loss of
-        held-out rows; `fit` goes over the rows twice. "textbook": columns are independent within a class, each by its
-        family. Fewer than 50 rows or more than 300 classes get the textbook model.
+        "auto" is the joint model: values of single columns, pairs of columns, and a linear and a quadratic term of all
+        columns, with weights fitted to the log loss of held-out rows, and coefficients of values and words if they
+        lower it; `fit` reads the rows twice. "textbook": columns are independent within a class, each by its family.
+        Fewer than 50 rows or more than 300 classes get the textbook model.
     estimate : {"bayes", "map", "mle"}, default="bayes"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
     smoothing : float or "auto", default=1.0
@@ -487,7 +487,8 @@ class NaiveBayes(DeferredEstimator):
         The log joint becomes bias + (log joint) / temperature, fitted by least leave-one-out log loss on the rows that
         were counted; a row that weighs w is left out whole. With ``smoothing="auto"`` the λ is chosen anew together
         with it. At most 20,000 rows are used, always the same ones. A bias for each class is added if it saves more
-        than one nat for each, and if the prior is "empirical". With ``model="auto"`` weights are fitted anew instead.
+        than one nat for each, and if the prior is "empirical". With ``model="auto"`` the weights are fitted again
+        instead.
 
         Parameters
         ----------
@@ -657,10 +658,11 @@ class NaiveBayes(DeferredEstimator):
     def predict_set(self, X: TableLike, level: float = 0.9, *, by_class: bool = False) -> Mask:
         """Return the classes that cannot be ruled out: a conformal prediction set for each row.
 
-        A class is in the set unless its probability is among the lowest that true classes had in rows scored by
-        leave-one-out: those of the ``1 - level`` part of the rows. The most probable class is always in it. The set of
-        a new row contains its true class with a probability of about `level`, whatever the distribution; see the user
-        guide for what is guaranteed. The scores are made at the first call; `conformalize` makes them of other rows.
+        A class is in the set unless its probability is among the lowest that true classes had in held-out rows: those
+        of the ``1 - level`` part of the rows. The default model scores rows in ten folds, each by a model fitted
+        without it; the textbook model by leave-one-out. The most probable class is always in the set. The set of a new
+        row contains its true class with a probability of about `level`, whatever the distribution; see the user guide
+        for what is guaranteed. The scores are made at the first call; `conformalize` makes them of other rows.
 
         Parameters
         ----------
@@ -691,7 +693,7 @@ class NaiveBayes(DeferredEstimator):
         """Return an interval of P(class | row); it is wide where few rows are behind an answer.
 
         With the joint model it is a confidence interval of how frequent the class is among rows with
-        the same probability, by leave-one-out scores as for `predict_set`. With the textbook model it is a credible
+        the same probability, by held-out scores as for `predict_set`. With the textbook model it is a credible
         interval: the parameters of every column and, if it is "empirical", the class prior have their posterior given
         the counts with λ, whatever `estimate` says. Both contain the answer of `predict_proba`.
 
@@ -724,14 +726,15 @@ class NaiveBayes(DeferredEstimator):
     ) -> Self:
         """Score rows for `predict_set` and `predict_interval`.
 
-        Without this call, a model that keeps rows scores them by leave-one-out when a set or an interval is needed
-        first. Scores are kept as a table of counts by class and probability, without the rows; `save` writes it once it
-        was made, and `merge` adds it up. They are those of the model as it is: fitting anew drops them.
+        Without this call, a model that keeps rows scores them when a set or an interval is needed first. Scores are
+        kept as a table of counts by class and probability, without the rows; `save` writes it once it was made, and
+        `merge` adds it up. They are those of the model as it is: fitting again drops them.
 
         Parameters
         ----------
         X : data frame, array, dict of columns, list of dicts, path or File
-            Rows that were counted, as for `fit`; each is scored by leave-one-out.
+            Rows that were counted, as for `fit`; each is scored by a model without it: by the default model in ten
+            folds (five from 6,000 rows on), by the textbook model by leave-one-out.
         y : array of labels, or frame of probabilities by class, optional
             The class of each row; left out if `target` names a column.
         sample_weight : array or str, optional
@@ -796,13 +799,13 @@ class NaiveBayes(DeferredEstimator):
     def leave_one_out(
         self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None
     ) -> Scores:
-        """Return leave-one-out scores of rows that the model was fitted to.
+        """Return scores of rows that the model was fitted to, each predicted by a model without it.
 
-        Nothing is fitted again: each row is taken out of the counts, in closed form. What each column is, and which
-        values are rare (`max_categories`), stays as it is; so does a temperature. With ``model="auto"`` each row's part
-        in the weights is taken out, too, to first order; which pairs of columns have a weight was still chosen with
-        it. So with few rows and many columns the scores are too good, and their `tuning` says "adjusted":
-        `cross_validate` chooses everything anew for each fold.
+        With the textbook model each row is subtracted from the counts, in closed form. What each column is, and which
+        values are rare (`max_categories`), stays as it is; so does a temperature. With the default model rows are held
+        out in ten folds (five from 6,000 rows on), and bins, weights and coefficients are fitted again without each
+        fold: the `tuning` of the scores is "refit". If fewer rows are given than the weights were fitted on, the
+        weights of all rows are kept ("fixed"), and the scores are slightly optimistic.
 
         Parameters
         ----------
@@ -818,7 +821,7 @@ class NaiveBayes(DeferredEstimator):
         Returns
         -------
         Scores
-            Of the rows, each answered from all others.
+            Of the rows, each predicted without it.
 
         Examples
         --------
@@ -1070,7 +1073,7 @@ class NaiveBayes(DeferredEstimator):
         """Drop the rows that the model keeps beside its counts; the model answers as before.
 
         Up to 20,000 rows are kept so that weights can be fitted anew when rows come or go. Without them, counts are
-        still added and subtracted exactly; weights are combined with those of new rows, and stay as they are when rows
+        still added and subtracted exactly; weights are averaged with those of new rows, and stay as they are when rows
         are forgotten. Pickles and copies hold the rows that are kept; after this they hold none.
 
         Returns

@@ -62,7 +62,7 @@ def fitted_html(fitted: FittedClassifier, title: str) -> Html:
 
 
 def kind_of_model(fitted: FittedClassifier) -> str:
-    """Return which model answers, and its leave-one-out log loss where it is known."""
+    """Return which model answers, and its held-out log loss where it is known."""
     state = fitted.state
     kind = "textbook naive Bayes"
     if fitted.weights is not None and fitted.has_weighted_columns:
@@ -74,9 +74,7 @@ def kind_of_model(fitted: FittedClassifier) -> str:
 def _known_loss(state: FittedState) -> str | None:
     tuning = state.tuning
     if tuning.learned is not None and tuning.loss_after is not None:
-        return f"leave-one-out log loss {tuning.loss_after:.3g}"
-    if tuning.declined is not None and tuning.textbook is not None:
-        return f"leave-one-out log loss {tuning.textbook.log_loss:.3g}"
+        return f"held-out log loss {tuning.loss_after:.3g}"
     return None
 
 

@@ -24,8 +24,8 @@ from ..data.frame import Frame, frame_of
 from ..data.grid import Grid, NumberBins
 from ..data.schema import Schema
 from ..families import Bins
-from ..model.joint.combined_fit import PartFit, faded_fit
 from ..model.joint.fitting import enough, fitted_grid, known_rows
+from ..model.joint.merging import PartFit
 from ..model.joint.moved_counts import moved_counts
 from ..model.tuning import UNTUNED
 from ..stats import Axis
@@ -69,10 +69,7 @@ def times_weight(fitted: FittedClassifier, weight: float) -> FittedClassifier:
     state = fitted.state
     counts = LiveCounts(state.schema, value=state.counts.value * weight)
     if state.kept is None:
-        learned = state.tuning.learned
-        learned = None if learned is None else faded_fit(learned, weight)
-        faded = replace(state, counts=counts, tuning=replace(state.tuning, learned=learned))
-        return FittedClassifier(fitted.parameters, outdated(faded))
+        return FittedClassifier(fitted.parameters, outdated(replace(state, counts=counts)))
     before = None if state.unkept is None else state.unkept.times(weight)
     faded = replace(state, counts=counts, kept=state.kept * weight, unkept=before, row_weights=None)
     return FittedClassifier(fitted.parameters, replace(faded, due=True))

@@ -35,7 +35,7 @@ def without_remains(state: FittedState, counts: Counts, gone: Counts) -> FittedS
     }
     left = Counts(counts.classes, counts.rows, columns, None, joint)
     shrunk = joint is not None and counts.joint is not None and joint.grid.labels != counts.joint.grid.labels
-    tuning = without_offsets_of_gone(tuning_of_rest(state.tuning, left), shrunk)
+    tuning = without_coefficients_of_gone(tuning_of_rest(state.tuning, left), shrunk)
     weights, known = state.row_weights, set(left.classes.labels)
     return replace(
         with_joint(state, left, joint, replace(state.schema, hints=())),
@@ -88,9 +88,9 @@ def tuning_of_rest(tuning: Tuning, counts: Counts) -> Tuning:
     return tuning
 
 
-def without_offsets_of_gone(tuning: Tuning, shrunk: bool) -> Tuning:
-    """Return what was tuned without offsets, if labels are gone from the grid that those of cells were fitted on."""
-    if not shrunk or tuning.learned is None or tuning.learned.offsets is None:
+def without_coefficients_of_gone(tuning: Tuning, shrunk: bool) -> Tuning:
+    """Return what was tuned without coefficients, if labels are gone from the grid that they were fitted on."""
+    if not shrunk or tuning.learned is None or tuning.learned.coefficients is None:
         return tuning
-    learned = tuning.learned.without_offsets()
+    learned = tuning.learned.without_coefficients()
     return replace(tuning, learned=learned, loss_after=list(learned.loss.values())[-1])

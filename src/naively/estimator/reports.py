@@ -108,8 +108,7 @@ def summary_of_tuning(fitted: FittedClassifier) -> list[str]:
     if fitted.weights is not None:
         return _summary_of_weights(fitted)
     if parameters.model != "textbook":
-        usual = parameters.has_empirical_prior
-        return [*(tuning.declined_lines(usual) or [_reason_for_textbook(fitted)]), *tuning.summary_lines()]
+        return [_reason_for_textbook(fitted), *tuning.summary_lines()]
     if parameters.chooses_smoothing and tuning.smoothing is None:
         return ["smoothing: 1, for there were no rows to choose it with", *tuning.summary_lines()]
     if not tuning.calibrated and not parameters.chooses_smoothing:
@@ -126,7 +125,7 @@ def _summary_of_weights(fitted: FittedClassifier) -> list[str]:
         ]
     stale = [] if fitted.is_calibrated else ["rows or settings have changed since the weights were fitted"]
     lines, tuning = fitted.model.summary_lines(), fitted.state.tuning
-    return [*tuning.smoothing_lines(), *lines, *tuning.textbook_lines(fitted.parameters.has_empirical_prior), *stale]
+    return [*tuning.smoothing_lines(), *lines, *stale]
 
 
 def _reason_for_textbook(fitted: FittedClassifier) -> str:

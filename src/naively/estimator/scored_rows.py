@@ -1,4 +1,4 @@
-"""The rows that a report holds, with honest probabilities: leave-one-out for rows that the model was fitted on."""
+"""The rows that a report holds, with honest probabilities: rows of the fit by models without them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .evaluation import scores_by_leave_one_out
 from .fitted_classifier import FittedClassifier
 from .predict_files import file_as_fitted, scores_of_files
 from .priors_and_costs import costs_of_scores
+from .without_rows import folds_of
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class ScoredRows:
     scores : Scores or None
         The same with the costs of the settings; None where classes are not given.
     how : QualitySource
-        "leave_one_out" where the rows are those that the model was fitted on, "given" otherwise.
+        "leave_one_out" or "folds" where the rows are those that the model was fitted on, "given" otherwise.
     """
 
     posterior: Floats
@@ -79,11 +80,15 @@ class ScoredRows:
 
 
 def scored_rows(fitted: FittedClassifier, source: RowSource, progress: Progress | None = None) -> ScoredRows:
-    """Return the probabilities of rows; rows that the model was fitted on are left out one at a time."""
+    """Return the probabilities of rows; those that the model was fitted on by models without them."""
     if not source.labelled:
         posterior = probabilities_of(fitted, source.rows)
         return ScoredRows(posterior, np.full(len(posterior), -1, dtype=np.intp), None, QualitySource("given"))
-    how = QualitySource("leave_one_out" if are_rows_of_fit(fitted, source) else "given")
+    how = QualitySource("given")
+    if are_rows_of_fit(fitted, source):
+        weighted = fitted.weights is not None and fitted.has_weighted_columns
+        folds = folds_of(fitted.parameters, int(fitted.counts.rows.sum())) if weighted else 0
+        how = QualitySource("folds" if weighted else "leave_one_out", folds)
     if how.kind == "given":
         scores = _scores_as_they_are(fitted, source, progress)
     else:

@@ -7,31 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._types import Codes, ColumnLike, Floats, TableLike
+from .._types import ColumnLike, TableLike
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
 from ..counting.second_pass import Blocks
 from ..counting.soft_labels import most_probable
-from ..counting.weights import are_copies, left_out_weights, with_class_weights
+from ..counting.weights import are_copies, with_class_weights
 from ..data.files import file_of
-from ..data.frame import Frame, frame_of
+from ..data.frame import Frame
 from ..data.grid import Grid
 from ..data.schema import Schema
-from ..data.target import SoftLabels
 from ..errors import InvalidInput, InvalidSetting, NotAPart
 from ..errors.message import RowNumber, Setting
-from ..judge.scores import Scores
 from ..model.calibration import Calibration, CalibrationRows, fit_calibration
-from ..model.joint.associations import HeldOutRows
 from ..model.joint.fitting import count_together, enough, fit_joint, fitted_grid, weight_sample
 from ..model.joint.other_columns import REST
 from ..model.joint.screening import screened_of, without_screening_remarks
 from ..model.joint.soft_rows import SoftRows
-from ..model.joint.soft_scores import soft_scores
 from ..model.leave_one_out import (
-    empirical_without,
     hard_labels,
-    leave_one_out_posterior,
     rows_with_weight,
     soft_truth,
     truth_of,
@@ -41,7 +35,6 @@ from ..model.scorer import AdditiveModel
 from ..model.tuning import (
     MOST_SCORES,
     UNTUNED,
-    TextbookScores,
     Tuning,
     TuningTask,
     tune_on_held_out_rows,
@@ -90,8 +83,6 @@ class Tuner:
             self._keep(self._tuned(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
         if weighted:
             self._keep(self._weights(rows, again))
-            if self.parameters.chooses_temperature:
-                self._calibrate_textbook(rows)
         return self.state
 
     def calibrate(self, rows: Rows) -> FittedState:
@@ -100,7 +91,6 @@ class Tuner:
             self._keep(self._tuned(rows, calibrated=True))
             return self.state
         self._keep(self._weights(rows))
-        self._calibrate_textbook(rows)
         return self.state
 
     def calibrate_held_out(self, rows: Rows) -> FittedState:
@@ -124,11 +114,11 @@ class Tuner:
         joint[out] = model.scorer.log_prior
         scored = CalibrationRows.of(joint, truth_of(rows, counts), rows.weights)
         found = tune_on_held_out_rows(scored, model.classes, parameters.has_empirical_prior)
-        self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, textbook=before.textbook))
+        self._keep(replace(found, smoothing=before.smoothing))
         return self.state
 
     def fits_weights(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> bool:
-        """Tell whether weights are fitted on these rows; rows without a label cannot be left out."""
+        """Tell whether weights are fitted on these rows; not where rows without a label took part."""
         if self.parameters.model == "textbook" or self.state.expected is not None:
             return False
         return enough(rows, fewest, self.parameters.recipe)
@@ -160,13 +150,6 @@ class Tuner:
         given = None if isinstance(parameters.smoothing, str) else float(parameters.smoothing)
         return tune_smoothing_and_temperature(task, given, calibrated)
 
-    def _calibrate_textbook(self, rows: Rows) -> None:
-        """Fit the temperature of the textbook model if the joint model was not better than it; not to soft labels."""
-        before = self.state.tuning
-        if before.declined is not None and not isinstance(rows.target, SoftLabels):
-            tuned = self._tuned(rows, calibrated=True)
-            self._keep(replace(tuned, declined=before.declined, textbook=before.textbook))
-
     def _fitted_scale(self, rated: CalibrationRows) -> Calibration:
         return fit_calibration(rated, self.parameters.has_empirical_prior)
 
@@ -192,25 +175,28 @@ class Tuner:
         counts, counter = fitted_model.counts, self.state.counts.counter
         model = joint_model(fitted_model, None)
         model.copies = copies
-        part, y, weights, at = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
+        part, y, weights, at, folds = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
         proportions = soft_truth(given, counts)
         soft = None if proportions is None else SoftRows.of(np.ascontiguousarray(proportions[:, at]))
-        texts = model.texts_of(frame_of(part.source), threads)  # both models read them: they are tokenized once
-        found = fit_joint(model, part, y, weights, threads, None if screened is None else screened.of(at), soft)
-        textbook = _textbook_scores(fitted_model, part, y, weights, copies, soft)
-        del texts
-        loss = list(found.loss.values())[-1]
-        declined = bool(found.weights) and found.rows * (loss - textbook.log_loss) > parameters.recipe.textbook_price
+        screening = None if screened is None else screened.of(at)
+        found = fit_joint(model, part, y, weights, threads, folds, screening, soft)
         hints = without_screening_remarks(self.state.schema.hints)
-        if screened is not None and not declined:  # the textbook model uses all columns
+        if screened is not None:
             hints += screened.remarks(model.counts.grid, bool(found.weights.get(REST)))
         self.state = replace(self.state, schema=replace(self.state.schema, hints=hints))
         # What was chosen before on top of other counts, or for another model, is over.
-        usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, textbook=textbook, rows=float(found.rows))
-        if declined:
-            return replace(usual, declined=loss)
-        usual = replace(usual, classes=tuple(counts.classes.labels), calibrated=True, learned=found)
-        return replace(usual, loss_before=textbook.log_loss, loss_after=loss)
+        losses = list(found.loss.values())
+        return replace(
+            UNTUNED,
+            smoothing=self.state.tuning.smoothing,
+            classes=tuple(counts.classes.labels),
+            calibrated=True,
+            held_out=True,
+            learned=found,
+            rows=float(found.rows),
+            loss_before=losses[0],
+            loss_after=losses[-1],
+        )
 
     def _count_pairs(self, rows: Rows, used: list[str] | None, again: Again | None) -> None:
         """Count pairs of columns, of the used columns if not of all, by a counter beside the one of the state."""
@@ -236,23 +222,6 @@ def grid_of_rows(parameters: Parameters, counter: TableCounter, schema: Schema, 
     columns = None if parameters.columns is None else list(parameters.columns)
     used = None if screened is None else screened.beside(schema, columns)
     return fitted_grid(counter, rows, threads, used, recipe)[0]
-
-
-def _textbook_scores(
-    fitted_model: FittedClassifier, rows: Rows, y: Codes, weights: Floats, copies: bool, soft: SoftRows | None = None
-) -> TextbookScores:
-    """Return the leave-one-out scores of the textbook model."""
-    parameters, counts = fitted_model.parameters, fitted_model.counts
-    out = Rows(rows.source, rows.target, None if rows.weights is None else left_out_weights(weights, copies))
-    model = untuned_model(fitted_model, fitted_model.smoothing)
-    # The weights of the joint model are fitted under the proportions of the classes, whatever prior is set: so is this.
-    prior = empirical_without(parameters.settings(parameters.prior_smoothing))
-    if soft is not None:
-        held = HeldOutRows(y, left_out_weights(weights, copies), soft)
-        return TextbookScores(*soft_scores(model, counts, out, held, prior, weights, parameters.threads))
-    posterior = leave_one_out_posterior(model, counts, out, y, prior, parameters.threads)
-    scores = Scores.from_indices(posterior, y, counts.classes.labels, weights)
-    return TextbookScores(scores.log_loss, scores.accuracy)
 
 
 def calibrated_state(
@@ -287,7 +256,7 @@ def calibrated_state(
 
 
 def _check_counted(fitted_model: FittedClassifier, given: Rows, rows: Rows) -> None:
-    """Refuse rows that were never counted: each is left out of the counts, so it must be among them."""
+    """Refuse rows that were never counted: folds are subtracted from the counts, so each row must be among them."""
     state, threads = fitted_model.state, fitted_model.parameters.threads
     first = None if state.all_kept is None else state.all_kept.first_unknown(given, threads)
     if first is None:

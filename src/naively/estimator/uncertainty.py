@@ -1,7 +1,7 @@
 """How certain answers are: prediction sets and intervals of probabilities, from held-out scores.
 
-Each row that was counted is scored by leave-one-out, or rows that were never counted are scored as they are. A table of
-counts by class and probability is all that is kept of them.
+Each row that was counted is scored by a model without it (`without_rows`), or rows that were never counted are scored
+as they are. A table of counts by class and probability is all that is kept of them.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from .fitted_classifier import MODELLING, FittedClassifier
 from .priors_and_costs import prior_without_row
 from .settings import Parameters
 from .state import FittedState, HeldOutCache
+from .without_rows import answers_without_rows
 
 HOW = (
     "Call conformalize(X, y) with rows that were counted, or conformalize(X, y, held_out=True) with others; a saved "
@@ -158,7 +159,7 @@ def _scores_of_table(
 
 
 def _refuse_uncounted(fitted: FittedClassifier, rows: Rows) -> None:
-    """Refuse rows that were never counted, as far as the kept rows tell: leave-one-out would take out others."""
+    """Refuse rows that were never counted, as far as the kept rows tell: others would be subtracted."""
     kept = fitted.state.all_kept
     if kept is None or rows.weights is not None or fitted.state.row_weights is not None:
         return
@@ -166,13 +167,13 @@ def _refuse_uncounted(fitted: FittedClassifier, rows: Rows) -> None:
     if first is not None:
         raise InvalidInput(
             RowNumber(first),
-            " was never counted, and leave-one-out takes each row out of the counts. For rows that were held out: "
+            " was never counted, and rows are scored by subtracting them from the counts. For rows that were held out: "
             "conformalize(X, y, held_out=True).",
         )
 
 
 def held_out_scores(fitted: FittedClassifier, rows: Rows, *, held_out: bool = False) -> HeldOutScores:
-    """Return the scores of rows that were counted, each by leave-one-out, or of rows that were not, as a table.
+    """Return the scores of rows that were counted, each by a model without it, or of rows that were not, as a table.
 
     A row of weight w counts as w rows; class weights change the answers and do not count here.
     """
@@ -196,9 +197,13 @@ def held_out_scores(fitted: FittedClassifier, rows: Rows, *, held_out: bool = Fa
     check_not_more_rows(counts, truth, heavy.weights)
     if heavy.weights is not None:  # of several copies of a row, one is left out
         heavy = replace(heavy, weights=left_out_weights(heavy.weights, are_copies(heavy.weights, truth)))
-    prior, threads = prior_without_row(parameters, fitted.all_counts), parameters.threads
-    joint = model.scorer.temper(leave_one_out_log_joint(model, counts, heavy, truth, prior, threads))
-    without = log_posterior(joint, np.zeros(joint.shape[1]), threads, model.scorer.floor)
+    if fitted.weights is not None and fitted.has_weighted_columns:
+        with np.errstate(divide="ignore"):
+            without = np.log(answers_without_rows(fitted, rows, heavy).posterior)
+    else:
+        prior, threads = prior_without_row(parameters, fitted.all_counts), parameters.threads
+        joint = model.scorer.temper(leave_one_out_log_joint(model, counts, heavy, truth, prior, threads))
+        without = log_posterior(joint, np.zeros(joint.shape[1]), threads, model.scorer.floor)
     return _table_of(without, _log_probabilities(fitted, rows), truth.astype(np.intp), counts.classes, rows)
 
 

@@ -1,9 +1,9 @@
 """Rows without a label in the default model: their expected labels are counted if held-out rows gain by it.
 
 The default is fitted to the rows that have a label. It gives the probabilities of the classes of each row without one,
-and these are counted as soft labels are, beside what was counted. The weights stay as they are: leave-one-out cannot
-fit them anew, because the label of each row took part in the expected labels of others. For the same reason folds
-decide whether the expected counts are used: a held-out row has no part in the model that answers it.
+and these are counted as soft labels are, beside what was counted. The weights stay as they are: they
+cannot be fitted again, because the label of each row took part in the expected labels of others. For the same reason
+folds of labeled rows decide whether the expected counts are used: a held-out row has no part in its prediction.
 """
 
 from __future__ import annotations

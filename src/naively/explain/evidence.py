@@ -89,9 +89,9 @@ class Evidence:
     bias : ndarray of shape (n_classes,), optional
         The biases of a calibrated model.
     joint : ndarray of shape (n_samples, n_columns, n_classes), optional
-        The part of `scores` that comes from joint terms: a linear score of all columns, pairs, or offsets fitted for
-        all columns at once. The rest comes from the column's own values, and the counts that are shown stand behind
-        that alone. None in textbook naive Bayes, which has no such terms.
+        The part of `scores` that comes from joint terms: linear and quadratic terms of all columns, pairs, or
+        coefficients fitted for all columns at once. The rest comes from the column's own values, and the counts that
+        are shown stand behind that alone. None in textbook naive Bayes, which has no such terms.
     floor : ndarray of shape (n_classes,), optional
         The least probability of each class: probabilities are (1 - floor.sum()) · softmax + floor. None in textbook
         naive Bayes.

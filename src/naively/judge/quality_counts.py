@@ -36,8 +36,9 @@ class QualitySource:
     Attributes
     ----------
     kind : {"folds", "leave_one_out", "given", "fitted"}
-        "folds": by models of the other folds. "leave_one_out": each row by a model without it. "given": rows that were
-        handed over, which the model may know or not. "fitted": rows that the model was fitted on, which flatters it.
+        "folds": by models of the other folds. "leave_one_out": each row by the textbook model without it. "given": rows
+        that were handed over, which the model may know or not. "fitted": rows that the model was fitted on, which
+        flatters it.
     folds : int
         How many folds there were.
     of : float

@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 ALL_SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration_error", "auc", "mean_cost")
 # The note below the scores if weights were fitted on the rows that are scored.
 TUNING_NOTES = {
-    "fixed": ("weights and temperature were fitted on these rows; cross_validate fits them anew in each fold",),
-    "adjusted": (
-        "weights were fitted on these rows, the effect of each row removed to first order;",
-        "with few rows prefer cross_validate, which fits them anew in each fold",
-    ),
+    "fixed": ("weights and temperature were fitted on these rows; cross_validate fits them again in each fold",),
 }
 
 

@@ -41,10 +41,9 @@ class Scores(EvaluatedRows):
         The cost of each choice when a class is true, as for `NaiveBayes`; by default every mistake costs 1.
     reject : float, optional
         The cost of no answer.
-    tuning : "refit", "fixed" or "adjusted", optional
+    tuning : "refit" or "fixed", optional
         Whether what models fit in addition to their counts (weights, temperature) was fitted without the rows that are
-        scored ("refit") or with them ("fixed"); "adjusted" if the effect of each row on the weights was removed to
-        first order.
+        scored ("refit") or with them ("fixed").
     folds : array of shape (rows,), optional
         The number of the fold in which each row was held out; `spread` and `by_fold` follow from it.
     decided : array of shape (rows,), optional
@@ -92,7 +91,7 @@ class Scores(EvaluatedRows):
             The cost of each choice when a class is true; by default every mistake costs 1.
         reject : float, optional
             The cost of no answer.
-        tuning : "refit", "fixed" or "adjusted", optional
+        tuning : "refit" or "fixed", optional
             How weights and temperature were fitted, as for `Scores`.
         folds : array of shape (rows,), optional
             The number of the fold in which each row was held out.

@@ -11,6 +11,9 @@ from .._types import Codes, Floats
 from ..judge.evaluated_rows import LEAST_PROBABILITY
 from .recipe import RECIPE, Recipe
 
+# The score below the best beyond which a class is out in any case, and steps at most. Numerical.
+FARTHEST_SCORE, STEPS = 1e5, 60
+
 
 class Calibration(NamedTuple):
     """log P(class | row) = bias + scale · log joint, up to a constant of the row.
@@ -39,7 +42,7 @@ class CalibrationRows(NamedTuple):
         """Return log joints [row, class] below the best of each row; classes that are ruled out stay so."""
         below = np.ascontiguousarray(joint.T)
         below = below - below.max(axis=0)
-        below = np.where(np.isneginf(below), below, np.maximum(below, -recipe.farthest_score))
+        below = np.where(np.isneginf(below), below, np.maximum(below, -FARTHEST_SCORE))
         return cls(below, truth, np.ones(len(truth)) if weights is None else weights, recipe)
 
     def posterior(self, scale: float = 1.0, bias: Floats | None = None) -> Floats:
@@ -88,7 +91,7 @@ def penalized_loss(rows: CalibrationRows, at: Floats) -> float:
 def newton(rows: CalibrationRows, at: Floats) -> Floats:
     """Return where the loss is least, by Newton's method."""
     now = penalized_loss(rows, at)
-    for _ in range(rows.recipe.calibration_steps):
+    for _ in range(STEPS):
         slope, bend = derivatives(rows, at)
         step = -solve(bend, slope)
         step *= min(1.0, 2.0 / max(np.abs(step).max(), 1e-300))  # not far at once

@@ -29,6 +29,9 @@ from .column_parts import LABELS
 from .recipe import RECIPE, Recipe
 from .table_model import TableModel
 
+# What rounding may take from a log-likelihood, as a proportion of it, and at all. Numerical.
+ROUNDING, LEAST_ROUNDING = 1e-8, 1e-6
+
 # A seed, or a generator of scikit-learn's kind.
 RandomState: TypeAlias = int | np.random.RandomState | None
 
@@ -270,7 +273,7 @@ def run_em(rows: Mixture, shares: Floats, most: int, path: tuple[float, ...] = (
 def check_risen(path: Sequence[float], height: float, weight: float, recipe: Recipe) -> None:
     """Refuse a step that went down by more than rounding."""
     before = path[-1] if path else -np.inf
-    rounding = recipe.em_rounding * (abs(height) + weight) + recipe.em_least_rounding
+    rounding = ROUNDING * (abs(height) + weight) + LEAST_ROUNDING
     if not height >= before - rounding:
         raise LikelihoodFell(len(path) + 1, before, height)
 

@@ -16,7 +16,7 @@ from ..counting.sampled_rows import NumberSample
 from ..counting.weights import are_copies
 from ..stats.mutual_information import Information, heaviest_rows, information_of_bins
 from .joint.binning import fine_bins
-from .joint.weight_fitting import effective_weights
+from .joint.sample import effective_weights
 from .recipe import RECIPE
 
 

@@ -128,10 +128,6 @@ class FittedModel(Protocol):
         """What the joint terms of a column are, in words; "" if there are none."""
 
     @property
-    def leaves_out_weights(self) -> bool:
-        """Whether leave-one-out takes a row out of the fitted weights as well."""
-
-    @property
     def has_credible_interval(self) -> bool:
         """Whether probabilities have a credible interval, which follows from the counts of single columns."""
 

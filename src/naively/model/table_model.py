@@ -358,11 +358,6 @@ class TableModel:
         """The pairs of columns with a contribution beyond both: None, for there are no joint terms."""
         return None
 
-    @property
-    def leaves_out_weights(self) -> bool:
-        """Whether leave-one-out takes a row out of fitted weights: there are none."""
-        return False
-
     def summary_lines(self) -> list[str]:
         """Return what was fitted beside the counts: nothing."""
         return []

@@ -28,13 +28,6 @@ MOST_SCORES, MOST_COLUMN_SCORES = 1 << 22, 1 << 20
 Smoothing = float | dict[str, float]  # one λ for all columns, or one for each
 
 
-class TextbookScores(NamedTuple):
-    """Leave-one-out scores of the textbook model on the rows that weights were fitted on."""
-
-    log_loss: float
-    accuracy: float
-
-
 @dataclass(frozen=True, eq=False)
 class Tuning:
     """What was chosen on top of the counts: log P(class | row) = bias + scale · log joint, up to a constant.
@@ -57,10 +50,6 @@ class Tuning:
         The mean log loss of `rows` rows: with nothing chosen, and with all that was.
     learned : JointFit or None
         The weights of the joint model.
-    textbook : TextbookScores or None
-        The scores of the textbook model beside those of the joint model.
-    declined : float or None
-        The log loss expected of the joint model, if the textbook model was kept because its loss was no greater.
     """
 
     smoothing: Smoothing | None = None
@@ -74,8 +63,6 @@ class Tuning:
     loss_after: float | None = None
     rows: float = 0.0
     learned: JointFit | None = None
-    textbook: TextbookScores | None = None
-    declined: float | None = None
 
     def bias_of(self, classes: Axis) -> Floats | None:
         """Return the bias of each of these classes; one that came later has none."""
@@ -89,9 +76,7 @@ class Tuning:
         bias = self.bias_of(classes)
         beside: JsonObject = {}
         if self.learned is not None:
-            beside = {"learned": self.learned.to_json(), "textbook": list(self.textbook or ())}
-        if self.declined is not None:
-            beside = {"declined": self.declined, "textbook": list(self.textbook or ())}
+            beside = {"learned": self.learned.to_json()}
         return {
             "smoothing": self.smoothing, "scale": self.scale, "bias": None if bias is None else bias.tolist(),
             "calibrated": self.calibrated, "fresh": self.fresh, "held_out": self.held_out,
@@ -109,10 +94,6 @@ class Tuning:
         own: JsonObject = {"bias": bias, "classes": tuple(classes.labels)}
         if "learned" in data:
             own["learned"] = JointFit.from_json(data["learned"], len(classes), words)
-        scores = data.get("textbook")  # an empty list where none were measured
-        own["textbook"] = TextbookScores(*map(float, scores)) if scores else None
-        if "declined" in data:
-            own["declined"] = float(data["declined"])
         return cls(**(dict(data) | own))
 
     def smoothing_lines(self) -> list[str]:
@@ -123,29 +104,6 @@ class Tuning:
         if self.smoothing is not None:
             return [f"smoothing: {self.smoothing:g} for every column, chosen by leave-one-out log loss"]
         return []
-
-    def textbook_lines(self, usual: bool) -> list[str]:
-        """Return the scores of both models in words; `usual` says whether the prior is the class proportions."""
-        if self.learned is None or self.textbook is None:
-            return []
-        book = f"a leave-one-out log loss of {self.textbook.log_loss:.3g} and accuracy {self.textbook.accuracy:.1%}"
-        ours = f"{self.loss_after:.3g} (corrected) and {self.learned.accuracy:.1%} (weights fitted on these rows)"
-        other = "use cross_validate, which fits weights in each fold, for the accuracy on other rows"
-        shares = "" if usual else ", with the class proportions as the prior,"
-        return [f"on these rows{shares} the textbook model has {book}; the joint model has {ours}; {other}"]
-
-    def declined_lines(self, usual: bool) -> list[str]:
-        """Return why the textbook model was kept where a joint model was fitted, in words; `usual` as above."""
-        if self.declined is None or self.textbook is None:
-            return []
-        rows = "" if self.held_out else f" on {self.rows:.10g} rows"
-        rows += "" if usual else ", with the class proportions as the prior,"
-        kept = f"columns: each contributes by itself, as in the textbook model: leave-one-out log loss{rows}"
-        both = f"is {self.textbook.log_loss:.3g}, and {self.declined:.3g} for the joint model, corrected"
-        more = "more rows may help it"
-        if not self.fresh:
-            more = "rows have changed since: calibrate(X, y) with those that are counted now compares them anew"
-        return [f"{kept} {both}, which was not kept; {more}"]
 
     def summary_lines(self) -> list[str]:
         """Return what was chosen, and by how much it lowered the log loss, in words."""

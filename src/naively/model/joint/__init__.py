@@ -1,1 +1,1 @@
-"""The joint model: terms of columns, pairs and all columns at once, with weights fitted by leave-one-out."""
+"""The joint model: terms of columns, pairs and all columns at once, with weights fitted on held-out rows."""

@@ -1,8 +1,9 @@
-"""Fitting the joint model: bins from some rows, counts of pairs in a second pass, weights by leave-one-out."""
+"""Fitting the joint model: bins from some rows, counts of pairs in a second pass, weights on held-out rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,26 +25,23 @@ from ...errors.message import Setting
 from ...stats import Counts
 from ..leave_one_out import rows_at
 from ..recipe import RECIPE, Recipe
-from .associations import HeldOutRows
 from .binning import grid_of
+from .coefficient_fitting import CoefficientFitting
 from .joint_fit import JointFit
+from .left_out import HeldOutRows
 from .model import JointModel
 from .moved_counts import KnownRows
-from .offset_fitting import with_offsets
-from .pair_terms import column_pairs
+from .pairs import column_pairs
+from .sample import deal_out, effective_weights
 from .screening import Screening
-from .soft_rows import RowClasses, SoftRows
-from .term_counts import TermCounts
-from .term_gains import TermGains
-from .term_kinds import term_kind
-from .terms import JointSample
-from .weight_fitting import effective_weights, fit_weights
+from .soft_rows import SoftRows
+from .weights import fit_weights
 from .word_offset_fitting import with_word_offsets
 
 # What the terms of the sample may take together, in numbers of 4 bytes; but some rows in any case. Limits of memory.
-MOST_CELLS, FEWEST_SAMPLED = 1 << 25, 250
+MOST_CELLS, FEWEST_SAMPLED = 1 << 28, 250
 # Probabilities that are computed in each step: of many classes fewer rows are used.
-MOST_PROBABILITIES = 1 << 19
+MOST_PROBABILITIES = 1 << 22
 
 
 def enough(rows: Rows, fewest: int | None = None, recipe: Recipe = RECIPE) -> bool:
@@ -175,16 +173,18 @@ def known_rows(rows: Rows, counts: Counts) -> KnownRows:
 
 def weight_sample(
     model: JointModel, counter: TableCounter, rows: Rows, y: Codes, threads: int
-) -> tuple[Rows, Codes, Floats, Places]:
-    """Return the rows that weights are fitted on, their classes, their weights, and which they are."""
-    frame, most = frame_of(rows.source), affordable_rows(model)
+) -> tuple[Rows, Codes, Floats, Places, tuple[slice, ...]]:
+    """Return the rows that weights are fitted on, by fold, their classes, their weights, which they are, the folds."""
+    frame, recipe, most = frame_of(rows.source), model.recipe, affordable_rows(model)
     at = sample_places(rows, most, counter.schema, threads)
-    if frame.rows > min(most, model.recipe.linear_rows) or not counter.readers:
-        # The ridge of linear terms is chosen on the first rows, whatever the order of the table. Offsets are fitted by
-        # so few steps that the rounding of sums in another order would show. To order texts takes too long for that.
-        at = at[content_order(counter, frame if len(at) == frame.rows else frame.take(at), y[at], threads)]
-        rows, y = rows_at(rows, at), y[at]
-    return rows, y, np.ones(len(y)) if rows.weights is None else rows.weights, at
+    # Folds follow from the content of rows, whatever the order of the table.
+    at = at[content_order(counter, frame if len(at) == frame.rows else frame.take(at), y[at], threads)]
+    weights = np.ones(len(at)) if rows.weights is None else rows.weights[at]
+    if model.copies and weights.sum() <= most:  # a weight of 2 is two rows, which may lie in two folds
+        at, weights = np.repeat(at, weights.astype(np.int64)), np.ones(int(weights.sum()))
+    order, folds = deal_out(y[at], recipe.folds if len(at) < recipe.many_rows else recipe.folds_of_many)
+    at = at[order]
+    return rows_at(rows, at), y[at], weights[order], at, folds
 
 
 def fit_joint(
@@ -193,10 +193,11 @@ def fit_joint(
     y: Codes,
     weights: Floats,
     threads: int,
+    folds: tuple[slice, ...],
     screening: Screening | None = None,
     soft: SoftRows | None = None,
 ) -> JointFit:
-    """Return the weights of terms by leave-one-out log loss, from rows that were counted.
+    """Return the weights of terms and the coefficients of values, from rows that were counted.
 
     Where columns were screened on these rows, a column counts as missing in those without which it was not chosen.
     """
@@ -210,26 +211,15 @@ def fit_joint(
         pseudo = column.fitted_pseudo_count(columns[key][some], out, weights[some], model.counts.prior, recipe)
         if pseudo is not None:
             model.pseudo_texts[column.name] = pseudo
-    sample = model.sample(columns, y, weights, soft)
+    sample = model.fitting_rows(columns, y, weights, folds, soft)
     if screening is not None:
-        sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))
-    fit, scores = fit_weights(model.counts, sample)
-    fit = with_offsets(model.counts, fit, scores, sample)
-    if fit.offsets is not None:
-        scores = scores + fit.offsets.without_fold(model.counts.grid, sample.cells)
+        sample = sample.shown(screening.mask(model.counts.grid))
+    usual = {f"words of {name}": model.pseudo_texts_of(name) for name in model.word_associations}
+    fit, scores, parts = fit_weights(model.counts, sample, usual)
+    found = CoefficientFitting(model.counts, sample, fit, scores, parts).fitted()
+    if found is not None:
+        fit = replace(fit, coefficients=found[0], loss={**fit.loss, **found[1]})
     return with_word_offsets(model, columns, sample, fit, scores, threads)
-
-
-def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:
-    """Return rows without terms of screened kinds that show no clear gain."""
-    p = np.repeat(np.exp(counts.prior)[:, None], len(sample.y), axis=1).astype(np.float32)
-    gains = TermGains(p, RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies))
-    noise = [
-        term
-        for term, values in sample.wide.items()
-        if term_kind(term).screened and not gains.of(values.astype(np.float32)) > counts.recipe.rest_least_gain
-    ]
-    return sample.without(noise) if noise else sample
 
 
 def affordable_rows(model: JointModel) -> int:

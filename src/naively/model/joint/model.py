@@ -10,7 +10,7 @@ import numpy as np
 from ..._types import Codes, Floats, Matrices
 from ...counting.weights import left_out_weights
 from ...data.frame import Frame
-from ...data.grid import Cells, LabelPlaces, label_places
+from ...data.grid import Cells, Grid, LabelPlaces, label_places
 from ...data.schema import Schema
 from ...families import Settings
 from ...families.categorical import LogTable
@@ -18,27 +18,25 @@ from ...families.family import ScoreTerm
 from ...stats import Counts
 from ...stats.pairs import JointCounts
 from ..column_parts import INSIDE, LABELS
-from ..protocols import Contributions, CountedRows
+from ..protocols import Contributions
 from ..recipe import RECIPE, Recipe
 from ..scorer import AdditiveModel
 from ..table_model import TableModel
-from .associations import HeldOutRows
 from .document_rows import DocumentRows
 from .joint_fit import JointFit
+from .left_out import HeldOutRows
 from .other_columns import REST, OtherColumns, other_columns
+from .sample import FittingRows
 from .soft_rows import SoftRows
 from .tables import JointTables, TableBuilder
 from .term_counts import TermCounts
-from .term_kinds import kinds_in_tables, kinds_of
-from .terms import CELLS, JointSample, Term
-from .weight_fitting import joint_scores_left_out
+from .term_kinds import kinds_of
+from .terms import CELLS, Term
 from .wide_terms import COUNTS, VECTORS, TextColumn, VectorColumn, WideColumn
-from .word_offsets import WordOffsets, offset_scores
+from .word_offsets import WordOffsets
 from .word_terms import WordAssociations, word_associations
 
 CODES, LEVEL, PAIRS = (INSIDE + name for name in ("codes", "level", "pairs"))
-# Rows that are left out at once: so many, or fewer if their terms take more numbers than that, but some. Memory.
-MOST_LEFT, MOST_LEFT_CELLS, FEWEST_LEFT = 1 << 13, 1 << 25, 64
 
 
 class JointModel(TableModel):
@@ -68,7 +66,8 @@ class JointModel(TableModel):
         # Where the columns on the grid stand among all of them, if not all are.
         self._on = joint.grid.places_among(*names)
         tables = self._grid_tables
-        self.counts = TermCounts(joint, [table.n for table in tables], [table.level_count for table in tables], recipe)
+        ordered = [table.level_count for table in tables]
+        self.counts = TermCounts(joint, [table.n for table in tables], ordered, recipe, self._places_on(joint.grid))
         self.fit, self._all_counts, self._how = fit, counts, (settings.missing, max_categories)
         self.copies = fit is None or fit.copies  # whether row weights count copies of a row
         self.pseudo_texts: dict[str, float] = {}  # by column of texts, how many pseudo-texts hold every word
@@ -108,10 +107,9 @@ class JointModel(TableModel):
         labels, flags = self._used
         return [*(self.labels[at].table for at in labels), *(self.missing_flags[at][1] for at in flags)]
 
-    @cached_property
-    def _places(self) -> list[Codes]:
-        """The place on the grid of each label of each column; whether a number is missing has none."""
-        known = [{label: at for at, label in enumerate(values.labels)} for values in self.counts.grid.labels]
+    def _places_on(self, grid: Grid) -> list[Codes]:
+        """Return the place on the grid of each label of each column; whether a number is missing has none."""
+        known = [{label: at for at, label in enumerate(values.labels)} for values in grid.labels]
         known += [{} for _ in self._used[1]]
         tables = zip(known, self._grid_tables, strict=True)
         return [np.array([k.get(v, -1) for v in table.values.labels], dtype=np.int32) for k, table in tables]
@@ -141,8 +139,8 @@ class JointModel(TableModel):
         return other_columns(self, self._all_counts, set(self.counts.grid.names), *self._how)
 
     def _tables(self, fit: JointFit) -> JointTables:
-        builder = TableBuilder(self.counts, self._places, fit.weights, fit.ridges, fit.offsets)
-        for kind in kinds_in_tables(self.recipe):
+        builder = TableBuilder(self.counts, fit.weights, fit.ridges, fit.coefficients)
+        for kind in kinds_of(self.recipe):
             kind.add_tables(builder)
         return builder.tables(fit.bias)
 
@@ -191,7 +189,7 @@ class JointModel(TableModel):
     @cached_property
     def _laid_places(self) -> LabelPlaces:
         """The same, one after the other; a missing label and one never seen have no place."""
-        return label_places(self._places[: len(self._used[0])])
+        return label_places(self.counts.places[: len(self._used[0])])
 
     def _labels_of(self, columns: Matrices, rows: int) -> Codes:
         """Return the codes of the labels on the grid, and after them whether numbers are missing."""
@@ -215,40 +213,17 @@ class JointModel(TableModel):
             out[:, [place[column.name] for column in group]] = columns[key]
         return out
 
-    def sample(self, columns: Matrices, y: Codes, weights: Floats, soft: SoftRows | None = None) -> JointSample:
-        """Return rows that were counted as they are left out."""
+    def fitting_rows(
+        self, columns: Matrices, y: Codes, weights: Floats, folds: tuple[slice, ...], soft: SoftRows | None = None
+    ) -> FittingRows:
+        """Return rows that were counted, in the order of their folds, as weights are fitted on them."""
         out, wide = HeldOutRows(y, left_out_weights(weights, self.copies), soft), dict[Term, Floats]()
         for kind in kinds_of(self.recipe):
             wide |= dict(kind.cell_terms(self, columns, out))
         labels = self._labels_of(columns, len(y))
-        words = self.word_associations
-        usual = {f"words of {name}": self.pseudo_texts_of(name) for name in words}
-        offsets = tuple(
-            offset_scores(found, words[name], columns[words[name].matrix], out.weights, self.recipe)
-            for name, found in self.word_offsets.items()
-            if name in words
-        )
-        return JointSample(labels, columns[CELLS], y, weights, wide, usual, self.copies, soft, offsets)
+        return FittingRows(labels, columns[CELLS], y, weights, wide, folds, soft, self.copies)
 
-    # -- why, and how good ----------------------------------------------------------------------------------------
-
-    @property
-    def leaves_out_weights(self) -> bool:
-        """Whether rows are left out of the weights, too."""
-        return self.fit is not None and self.fit.influence is not None
-
-    def leave_one_out(self, rows: CountedRows) -> Floats:
-        """Return the log joint of rows, each left out of the counts and, to first order, of the weights."""
-        assert self.fit is not None
-        y, weights, parts = rows.y, rows.row_weights, []
-        fitted = 1 if self.fit.influence is None else max(len(self.fit.influence.free), 1)
-        each = int(np.clip(MOST_LEFT_CELLS // (len(self.classes) * fitted), FEWEST_LEFT, MOST_LEFT))
-        for begin in range(0, len(y), each):
-            at = slice(begin, begin + each)
-            some = {name: cells.take(at) if name == CELLS else cells[at] for name, cells in rows.columns.items()}
-            sample = self.sample(some, y[at], weights[at])
-            parts.append(joint_scores_left_out(self.counts, self.fit, sample))
-        return np.hstack(parts).T + (self.scorer.log_prior - self.tables.bias)
+    # -- why ------------------------------------------------------------------------------------------------------
 
     def contributions(self, columns: Matrices, threads: int) -> Contributions:
         """Return the contribution of each column, and then of each pair, to the score of each row.
@@ -304,7 +279,7 @@ class JointModel(TableModel):
         return [*self.counts.grid.names, *(numbers[self.missing_flags[at][0]].name for at in self._used[1])]
 
     def summary_lines(self) -> list[str]:
-        """Return which terms have a weight, and the leave-one-out log loss with them."""
+        """Return which terms have a weight, and the log loss of held-out rows with them."""
         return [] if self.fit is None else self.fit.describe(self.owners)
 
 

@@ -21,8 +21,8 @@ from ...stats import Axis, Counts
 from ..column_parts import INSIDE, LABELS
 from ..estimate import number_likelihoods
 from ..table_model import LabelColumn, TableModel, missing_table
-from .associations import HeldOutRows, likelihood_left_out
-from .terms import LeaveOneOut, Term, TermKind, TermValues
+from .left_out import HeldOutRows, likelihood_left_out
+from .terms import Term, TermKind
 from .weighted_terms import WeightedTerm
 
 if TYPE_CHECKING:
@@ -78,8 +78,6 @@ class RestTerm(TermKind):
 
     name = "other columns"
     beside = "all other columns"
-    screened = True
-    sum_rank = 7
 
     def holds(self, term: Term) -> bool:
         """Tell whether a term is that of all other columns."""
@@ -88,10 +86,6 @@ class RestTerm(TermKind):
     def title(self, term: Term) -> str:
         """Return what a term is, in words."""
         return "all other columns"
-
-    def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, TermValues]]:
-        """Give the leave-one-out term of rows."""
-        yield from ((term, values) for term, values in held.sample.wide.items() if self.holds(term))
 
     def cell_terms(self, model: JointModel, columns: Matrices, out: HeldOutRows) -> Iterator[tuple[Term, Floats]]:
         """Give the term of all other columns, if there are some."""

@@ -9,28 +9,30 @@ nothing at all.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._linear_algebra import cholesky, eigenvectors, log_determinants, product, solve_by_root
-from ..._types import Floats, Longs, Singles
+from ..._linear_algebra import cholesky, log_determinants, product, solve_by_root
+from ..._types import Floats, Longs, Matrices, Singles
 from ...data.grid import Cells, Grid
-from .associations import HeldOutRows, MixedRows, precision_of
-from .linear import MIXED_ROWS, LinearScores
+from ...families.family import ScoreTerm
+from .left_out import precision_of
+from .linear import LinearScores
+from .terms import CELLS, HeldOut, Term, TermKind
 
-# What is left of a variance when a row is left out, as a share of it, but not less. Numerical.
-LEAST_REST = 1e-6
+if TYPE_CHECKING:
+    from .model import JointModel
+    from .tables import TableBuilder
+    from .term_counts import TermCounts
 
-
-class Lost(NamedTuple):
-    """The share of a scatter in the covariance of a class: of that within all classes, and of its own."""
-
-    of_all: float
-    of_class: float
+QUADRATIC = Term("quadratic", None)
+# What was chosen, by name, beside the ridges of other terms.
+ALPHA, RIDGE = "quadratic shrinkage", "quadratic ridge"
 
 
 class Shrinkage(NamedTuple):
@@ -42,11 +44,6 @@ class Shrinkage(NamedTuple):
     def for_rows(self, rows: float) -> float:
         """Return α for a class of so many rows: one row has no scatter, and is left to that within all classes."""
         return self.alpha if rows >= 2 else 1.0
-
-    def lost(self, rows: float, whole: float) -> Lost:
-        """Return how much of what scatters lose the covariance of a class loses, given its rows and all rows."""
-        alpha = self.for_rows(rows)
-        return Lost(alpha / whole, (1 - alpha) / rows if alpha < 1 else 0.0)
 
 
 class Precision(NamedTuple):
@@ -153,85 +150,23 @@ class QuadraticScores:
         found.reshape(-1)[:: len(found) + 1] += by.ridge / whole
         return found
 
-    # -- rows that are left out -----------------------------------------------------------------------------------
+    # -- scoring --------------------------------------------------------------------------------------------------
 
-    def scores_left_out(self, x: Singles | Floats, missing: Floats, out: HeldOutRows, by: Shrinkage) -> Floats:
-        """Return the score of each class and row with the row left out, [class, row]; x are rows along directions.
-
-        A row takes w φ d·dᵀ from the scatters that it is part of, with d its distance from the mean of its class of n
-        rows and φ = n / (n - w). The inverse of what is left follows by the formula of Sherman and Morrison. It is
-        exact where all rows weigh the same and no value is missing.
-        """
-        rows, y, w = self.linear.rows, out.y, out.weights
-        whole, found = float(max(rows.sum() - w.mean(), 1e-9)), np.empty((len(rows), len(y)))
-        constants, known = np.zeros((len(rows), len(self.columns))), not missing.any()
-        for k, size in enumerate(rows.tolist()):
+    def scores(self, x: Singles | Floats, missing: Floats, by: Shrinkage) -> Floats:
+        """Return the score of each class and row, [class, row]; x are rows along directions."""
+        whole, found = float(max(self.linear.rows.sum(), 1e-9)), np.empty((len(self.linear.rows), len(x)))
+        constants, known = np.zeros((len(found), len(self.columns))), not missing.any()
+        for k, size in enumerate(self.linear.rows.tolist()):
             covariance = self.covariance(k, by, size, whole)
             precision = inverted(covariance)
             if not known:
                 constants[k] = self._constants(k, covariance, precision)
-            own, other = np.flatnonzero(y == k), np.flatnonzero(y != k)
-            found[k, other] = self._without(k, precision, x[other], out.some(other), by.lost(size, whole))
-            if len(own):
-                less = max(size - float(w[own].mean()), 1e-9)
-                precision = inverted(self.covariance(k, by, less, whole))
-                found[k, own] = self._without(k, precision, x[own], out.some(own), by.lost(less, whole))
+            away = x - self.means[k].astype(x.dtype)
+            far = np.einsum("rd,rd->r", product(away, precision.matrix.astype(x.dtype)), away)
+            found[k] = -0.5 * (far + precision.log_det)
         if not known:
             found -= product(constants, missing.T)
         return np.asarray(found - found.max(axis=0))
-
-    def _without(self, k: int, precision: Precision, x: Singles | Floats, out: HeldOutRows, share: Lost) -> Floats:
-        """Return the scores of rows for a class, whose covariance loses a share of what each takes from scatters."""
-        y, rows = out.y, self.linear.rows[out.y]
-        more = np.where(rows >= 2, rows / np.maximum(rows - out.weights, 1e-9), 1.0)  # how much further the mean lies
-        lost = np.where(rows >= 2, out.weights * more, 0.0) * (share.of_all + np.where(y == k, share.of_class, 0.0))
-        turned = product(x, precision.matrix.astype(x.dtype))
-        squares, crossed = (
-            np.einsum("rd,rd->r", turned, x).astype(np.float64),
-            product(turned, self.means.T.astype(x.dtype)),
-        )
-        between = product(product(self.means, precision.matrix), self.means.T)
-        own, here = crossed[np.arange(len(y)), y].astype(np.float64), crossed[:, k].astype(np.float64)
-        far = squares - 2 * here + between[k, k]
-        along = squares - here - own + between[k, y]
-        rest = np.maximum(1 - lost * (squares - 2 * own + between[y, y]), LEAST_REST)
-        far += lost / rest * along**2
-        found = np.asarray(-0.5 * (far * np.where(y == k, more, 1.0) ** 2 + precision.log_det + np.log(rest)))
-        if (mixed := out.mixed()) is not None:
-            found[mixed.at] = self._without_mixed(k, precision, x[mixed.at], mixed, share)
-        return found
-
-    def _without_mixed(
-        self, k: int, precision: Precision, x: Singles | Floats, mixed: MixedRows, share: Lost
-    ) -> Floats:
-        """Return the scores for a class of rows of several classes, each left out of all of them.
-
-        The scatters lose a product for each class; of many classes the most probable ones are considered.
-        """
-        rows, means = self.linear.rows[:, None], self.means
-        left = np.where(rows >= 2, mixed.parts, 0.0)
-        more = rows / np.maximum(rows - left, 1e-9)  # how much further each mean lies
-        few = np.argsort(-left, axis=0, kind="stable")[: self.linear.recipe.mixed_classes]
-        lost = np.take_along_axis(left * more, few, axis=0)
-        roots = np.sqrt(lost * (share.of_all + np.where(few == k, share.of_class, 0.0))).T
-        between, found = product(product(means, precision.matrix), means.T), np.empty(len(x))
-        for begin in range(0, len(x), MIXED_ROWS):
-            at = slice(begin, begin + MIXED_ROWS)
-            part, some, root = x[at].astype(np.float64), few[:, at].T, roots[at]
-            turned = product(part, precision.matrix)
-            squares, crossed = (turned * part).sum(axis=1), product(turned, means.T)
-            theirs = np.take_along_axis(crossed, some, axis=1)
-            along = (squares - crossed[:, k])[:, None] - theirs + between[k][some]
-            inner = squares[:, None, None] - theirs[:, :, None] - theirs[:, None, :]
-            inner += between[some[:, :, None], some[:, None, :]]
-            width, axes = eigenvectors(root[:, :, None] * inner * root[:, None, :])
-            rest = np.maximum(1 - width, LEAST_REST)
-            gain = product((along * root)[:, None, :], axes)[:, 0] ** 2 / rest
-            far = squares - 2 * crossed[:, k] + between[k, k] + gain.sum(axis=1)
-            found[at] = -0.5 * (far * more[k, at] ** 2 + precision.log_det + np.log(rest).sum(axis=1))
-        return found
-
-    # -- scoring --------------------------------------------------------------------------------------------------
 
     def parts(self, by: Shrinkage) -> QuadraticParts:
         """Return what scores are the sum of."""
@@ -304,3 +239,64 @@ def contrasts(size: int) -> Floats:
     below = np.arange(max(size, 1))[:, None] < at
     out = np.where(below, 1.0, np.where(np.arange(max(size, 1))[:, None] == at, -at, 0.0))
     return np.asarray(out / np.sqrt(at * (at + 1.0)))[:size]
+
+
+class QuadraticTerms(TermKind):
+    """Quadratic discriminant scores."""
+
+    name = "quadratic"
+    beside = "products of columns by class"
+    joint = True
+
+    def holds(self, term: Term) -> bool:
+        """Tell whether a term is the quadratic one."""
+        return term.kind == QUADRATIC.kind
+
+    def title(self, term: Term) -> str:
+        """Return what a term is, in words."""
+        return "all columns at once, with a covariance for each class"
+
+    def values(self, held: HeldOut) -> Iterator[tuple[Term, Floats]]:
+        """Give the term of rows by counts, [class, row], shrunk as was chosen."""
+        if ALPHA in held.ridges:
+            yield QUADRATIC, quadratic_scores(held, chosen_shrinkage(held.ridges))
+
+    def add_tables(self, tables: TableBuilder) -> None:
+        """Add what the term adds up to by column and by pair of labels; the rest is a term of the score."""
+        from .quadratic_tables import QuadraticTable
+
+        if weight := tables.weights.get(QUADRATIC):
+            table = QuadraticTable.of(tables.counts, chosen_shrinkage(tables.ridges), weight)
+            tables.add_linear(table.feature_slopes, table.constants)
+            tables.set_pairs(table.with_pairs_of_labels(tables.pairs))
+            tables.quadratic = table
+
+    def score_terms(self, model: JointModel, weights: Mapping[Term, float]) -> dict[str, ScoreTerm]:
+        """Return the products of numbers with each other and with flags."""
+        table = model.tables.quadratic
+        return {} if table is None or not model.counts.grid.numbers else {CELLS: table}
+
+    def contributions(self, model: JointModel, columns: Matrices, threads: int) -> Iterator[tuple[str, Floats]]:
+        """Give the contributions of the squares of numbers, and of the products of two columns with a number."""
+        if (table := model.tables.quadratic) is not None:
+            names = model.counts.grid.names
+            for (i, j), scores in table.contributions(columns[CELLS]):
+                yield (names[i] if i == j else model.pair_names[i, j]), scores
+
+
+def quadratic_is_affordable(counts: TermCounts) -> bool:
+    """Tell whether covariances of all features take so little time and memory that there is a term."""
+    size, recipe = sum(counts.quadratic.sizes), counts.recipe
+    return 0 < size <= recipe.quadratic_features and len(counts.prior) * size**2 <= recipe.quadratic_cells
+
+
+def chosen_shrinkage(ridges: Mapping[str, float]) -> Shrinkage:
+    """Return the shrinkage that was chosen."""
+    return Shrinkage(ridges[ALPHA], ridges[RIDGE])
+
+
+def quadratic_scores(held: HeldOut, by: Shrinkage) -> Floats:
+    """Return the scores of rows by counts, [class, row]."""
+    cells, numbers, scores = held.rows.cells, len(held.counts.grid.numbers), held.counts.quadratic
+    missing = np.hstack([cells.fine < 0, cells.codes[:, numbers:] < 0]).astype(np.float64)
+    return scores.scores(scores.rows(cells), missing, by)

@@ -1,8 +1,8 @@
 """Screening a wide table: which of its columns are counted in pairs, and which of them are shown in each row.
 
 A column that was chosen because of a row looks better in that row than it is. So the choice is made again without each
-of ten folds of the rows. Kept is what most of these choices agree on; and where weights are fitted, a column counts as
-missing in the rows of every fold without which it was not chosen.
+fold of the rows; where weights are fitted, a column counts as missing in the rows of every fold without which it was
+not chosen.
 """
 
 from __future__ import annotations
@@ -14,28 +14,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._types import Codes, Index, Mask, Places
+from ..._types import Codes, Floats, Index, Mask, Places
 from ...counting.counter import TableCounter
 from ...counting.row_order import content_order
 from ...counting.rows import Rows
 from ...counting.sampled_rows import sample_places
-from ...counting.weights import left_out_weights
 from ...data.block import block_codes, block_numbers
 from ...data.frame import Frame, frame_of
 from ...data.grid import Grid
 from ...data.schema import Schema
 from ...stats import Counts
+from ...stats.arithmetic import divide
 from ..leave_one_out import hard_labels, narrowest_codes
 from ..recipe import RECIPE, Recipe
 from .binning import most_features
-from .column_screen import ColumnBlock, ScreeningRows, among, cut_numbers, found_in, screen_bins
-from .weight_fitting import effective_weights
+from .sample import effective_weights
 
 # Cells times classes that are rated in all, and at once; but some rows in any case. Limits of memory and time.
 MOST_CELLS, BLOCK_CELLS, FEWEST_ROWS = 1 << 26, 1 << 20, 1000
 
+# Columns that are asked for by name are kept, if there are no more.
+NAMED = 100
+
 # The remark on columns that are not kept, between their number and what becomes of them.
-NO_GAIN = " columns show no gain on their own and "
+NO_GAIN = " columns tell less of the class on their own and "
 
 Used = Sequence[str] | None  # the columns that are counted in pairs; None for all of them
 
@@ -76,7 +78,7 @@ class Screening(NamedTuple):
         Columns that predict the class only jointly show no gain on their own, so all of a few named columns are used.
         """
         named = [] if asked is None else [column.name for column in schema.only(asked) if column.kind != "vectors"]
-        return list(dict.fromkeys([*self.names, *(named if len(named) <= self.recipe.unscreened_columns else [])]))
+        return list(dict.fromkeys([*self.names, *(named if len(named) <= NAMED else [])]))
 
 
 def without_screening_remarks(hints: tuple[str, ...]) -> tuple[str, ...]:
@@ -96,35 +98,34 @@ def screened_of(
     if counter.together is not None:
         wide = len(counter.together.grid.columns) < columns
     else:
-        few = counter.rows.sum() < recipe.screened_rows_per_column * columns
-        wide = columns > recipe.unscreened_columns
-        wide = wide and (few or columns >= most_features(len(hard_labels(rows).labels), recipe))
+        wide = columns >= most_features(len(hard_labels(rows).labels), recipe)
     return screen(counter, rows, missing, copies, threads, recipe) if wide else None
 
 
 def screen(
     counter: TableCounter, rows: Rows, missing: bool, copies: bool, threads: int, recipe: Recipe = RECIPE
 ) -> Screening:
-    """Return which columns are kept, from rows with their classes."""
+    """Return which columns are kept, from rows with their classes: those that tell most of the class."""
     frame, target = frame_of(rows.source), hard_labels(rows)
     names = [column.name for column in (*counter.of_numbers, *counter.of_labels)]
-    most = max(MOST_CELLS // (len(names) * len(target.labels)), FEWEST_ROWS)
-    at = sample_places(rows, most, counter.schema, threads)
+    classes, folds = len(target.labels), recipe.folds
+    at = sample_places(rows, max(MOST_CELLS // (len(names) * classes), FEWEST_ROWS), counter.schema, threads)
     part = frame if len(at) == frame.rows else frame.take(at)
     at = at[content_order(counter, part, target.codes[at], threads)]  # folds follow the order of rows
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    heavy = effective_weights(weights[at], copies)
-    out = left_out_weights(heavy, copies)
-    rating = ScreeningRows(target.codes[at], heavy, out, len(target.labels), missing, recipe)
-    fold, blocks = (
-        folds_by_class(rating.y, recipe.screen_folds),
-        list(column_blocks(counter, frame.take(at), rating, threads)),
-    )
-    tried = len(names) + len(counter.of_numbers)  # numbers are rated in two ways
-    kept, shown = choice(blocks, rating, fold, tried, most_features(rating.classes, recipe) - 1)
-    everywhere = np.full(frame.rows, recipe.screen_folds, dtype=np.int32)
+    y, heavy = target.codes[at], effective_weights(weights[at], copies)
+    fold = folds_by_class(y, folds)
+    told = np.empty((folds + 1, len(names)))
+    for columns in column_blocks(counter, frame.take(at), y, heavy, threads, recipe):
+        told[:, columns.places] = columns.information(y, heavy, fold, folds, classes, missing)
+    most = most_features(classes, recipe) // 2  # as many features are left for their bins
+    best = np.sort(np.argsort(-told, axis=1, kind="stable")[:, :most], axis=1)
+    shown = np.zeros(told.shape, dtype=np.bool_)
+    np.put_along_axis(shown, best, True, axis=1)
+    kept = best[folds]
+    everywhere = np.full(frame.rows, folds, dtype=np.int32)
     everywhere[at] = fold
-    return Screening(tuple(names[column] for column in kept), len(names), everywhere, shown, recipe)
+    return Screening(tuple(names[column] for column in kept), len(names), everywhere, shown[:, kept], recipe)
 
 
 def folds_by_class(y: Codes, folds: int) -> Codes:
@@ -132,28 +133,6 @@ def folds_by_class(y: Codes, folds: int) -> Codes:
     fold = np.empty(len(y), dtype=np.int32)
     fold[np.argsort(narrowest_codes(y), kind="stable")] = np.arange(len(y)) % folds
     return fold
-
-
-def choice(
-    blocks: Sequence[ColumnBlock], rating: ScreeningRows, fold: Codes, tried: int, most: int
-) -> tuple[Places, Mask]:
-    """Return the columns that are kept, in their order, and those shown in the rows of each fold, [fold, column]."""
-    size, folds = sum(len(block.places) for block in blocks), rating.recipe.screen_folds
-    first, gains = found_in(blocks, rating, size, tried, most)
-    # Without a tenth of the rows no column gains twice as much as with it: the others need no second look.
-    weakest = gains[first].min() if len(first) else np.log(tried)
-    likely = np.argsort(-gains, kind="stable")[: 2 * most]
-    likely = likely[gains[likely] > weakest / 2]
-    few = [part for block in blocks if len((part := block.some(among(likely, size))).places)]
-    shown = np.zeros((folds + 1, size), dtype=np.bool_)
-    for at in range(folds if few else 0):
-        others = rating._replace(weights=np.where(fold == at, 0.0, rating.weights))
-        shown[at, found_in(few, others, size, tried, most).columns] = True
-    shown[folds, first] = True
-    often = shown[:folds].sum(axis=0)
-    kept = likely[np.argsort(-often[likely], kind="stable")][:most]
-    kept = np.sort(kept[often[kept] > folds / 2])
-    return kept, shown[:, kept]
 
 
 # -- several choices over the same counts ------------------------------------------------------------------------------
@@ -193,19 +172,64 @@ def unscreened(schema: Schema) -> Schema:
 # -- columns as they are rated -----------------------------------------------------------------------------------------
 
 
-def column_blocks(counter: TableCounter, frame: Frame, rating: ScreeningRows, threads: int) -> Iterator[ColumnBlock]:
+class ColumnBlock(NamedTuple):
+    """Some columns: their places, their codes [row, column], how many there are, and that of missing values."""
+
+    places: Places
+    codes: Codes
+    size: int
+    missing: int
+
+    def information(self, y: Codes, weights: Floats, fold: Codes, folds: int, classes: int, missing: bool) -> Floats:
+        """Return what each column tells of the class, in nats: without each fold, and at the end of all rows.
+
+        Less what chance would show: half for each degree of freedom.
+        """
+        columns = self.codes.shape[1]
+        at = ((fold[:, None] * np.intp(classes) + y[:, None]) * self.size + self.codes) * columns + np.arange(columns)
+        shape = folds, classes, self.size, columns
+        n = np.bincount(at.reshape(-1), np.repeat(weights, columns), int(np.prod(shape))).reshape(shape)
+        if not missing:
+            n[:, :, self.missing] = 0.0
+        found = np.empty((folds + 1, columns))
+        whole = n.sum(axis=0)
+        for without in range(folds + 1):
+            here = whole - n[without] if without < folds else whole
+            rows, cells = here.sum(axis=1, keepdims=True), here.sum(axis=0, keepdims=True)
+            ratio = divide(here * rows.sum(axis=0), rows * cells)
+            told = (here * np.log(np.where(ratio > 0, ratio, 1.0))).sum(axis=(0, 1))
+            free = np.maximum((cells > 0).sum(axis=(0, 1)) - 1, 0) * (classes - 1)
+            found[without] = told - free / 2
+        return found
+
+
+def column_blocks(
+    counter: TableCounter, frame: Frame, y: Codes, weights: Floats, threads: int, recipe: Recipe
+) -> Iterator[ColumnBlock]:
     """Give the columns of some rows as they are rated, a block of them at a time: numbers first, then labels."""
-    each = max(BLOCK_CELLS // (max(frame.rows, 2 * screen_bins(rating.recipe)) * rating.classes), 1)
+    cells = recipe.folds * len(counter.classes)
+    bins = recipe.wide_bins + 1
+    each = max(BLOCK_CELLS // max(frame.rows, bins * cells), 1)
     numbers = len(counter.of_numbers)
     for begin in range(0, numbers, each):
         columns = counter.of_numbers[begin : begin + each]
         x = np.asarray(block_numbers(frame, columns, 0, frame.rows), dtype=np.float64)
-        yield cut_numbers(np.arange(begin, begin + len(columns)), x, rating.weights, rating.recipe, threads)
+        yield ColumnBlock(np.arange(begin, begin + len(columns)), quantile_codes(x, bins - 1), bins, bins - 1)
     sizes = np.array([len(words) for words in counter.words], dtype=np.int64)
     order = np.argsort(sizes, kind="stable")
     while len(order):  # labels in the order of how many there are: the last column of a block decides what it takes
-        costs = np.maximum(sizes[order], frame.rows) * rating.classes * np.arange(1, len(order) + 1)
+        costs = np.maximum(sizes[order] * cells, frame.rows) * np.arange(1, len(order) + 1)
         part = order[: max(int(np.searchsorted(costs, BLOCK_CELLS, "right")), 1)]
         codes, _ = block_codes(frame, [counter.coders[at] for at in part], 0, frame.rows, threads)
-        yield ColumnBlock(numbers + part, codes, None)
+        yield ColumnBlock(numbers + part, codes, int(sizes[part].max()), 0)
         order = order[len(part) :]
+
+
+def quantile_codes(x: Floats, bins: int) -> Codes:
+    """Return numbers [row, column] by bins of equally many rows; missing ones come after the last."""
+    cuts = np.nanquantile(np.where(np.isnan(x).all(axis=0), 0.0, x), np.arange(1, bins) / bins, axis=0)
+    codes = np.zeros(x.shape, dtype=np.int32)
+    for cut in cuts:
+        codes += x > cut
+    codes[np.isnan(x)] = bins
+    return codes

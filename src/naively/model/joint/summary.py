@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from .pairs import PAIR
 from .term_kinds import TERM_KINDS, term_kind
 from .terms import Term
 
@@ -13,7 +14,7 @@ from .terms import Term
 def described_terms(weights: Mapping[Term, float], owners: Sequence[str]) -> list[str]:
     """Return which columns, pairs and other terms have a weight; owners are columns by place."""
     columns = {name for term in weights for name in term_kind(term).columns_of(term, owners)}
-    pairs = {term.columns for term in weights if term_kind(term).selected}
+    pairs = {term.columns for term in weights if term.kind == PAIR}
     parts = [f"{so_many(len(columns), 'column')} alone"] * bool(columns)
     parts += [f"{so_many(len(pairs), 'pair')} of columns"] * bool(pairs)
     return parts + [kind.beside for kind in TERM_KINDS if kind.beside and any(map(kind.holds, weights))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._kernels import Scorer
-from ..._types import Codes, Floats, Longs, Matrix
+from ..._types import Floats, Longs, Matrix
 from ...families.family import padded
 from ...stats import Axis
 from ...stats.accumulators import offsets_of
-from .cell_offsets import CellOffsets
+from .coefficients import Coefficients
 from .pair_tables import PairTables, no_pairs
 from .term_counts import TermCounts
 
@@ -80,13 +80,12 @@ class TableBuilder:
     def __init__(
         self,
         counts: TermCounts,
-        places: Sequence[Codes],
         weights: Mapping[Term, float],
         ridges: Mapping[str, float],
-        offsets: CellOffsets | None = None,
+        coefficients: Coefficients | None = None,
     ) -> None:
-        self.counts, self.weights, self.ridges, self.offsets = counts, weights, ridges, offsets
-        self._places = places  # the code on the grid of each label of each column
+        self.counts, self.weights, self.ridges, self.coefficients = counts, weights, ridges, coefficients
+        self._places = counts.places  # the code on the grid of each label of each column
         self._codes: list[Floats] = []
         self._linear: list[Floats] = []
         self._slopes = np.zeros((counts.grid.features, len(counts.joint.classes)))
@@ -117,10 +116,10 @@ class TableBuilder:
         self._start()
         self._codes[at] = self._codes[at] + table
 
-    def _add_offsets(self, offsets: CellOffsets) -> None:
-        """Add the offsets of columns, which are fitted for all of them at once, as linear terms are."""
+    def _add_coefficients(self, coefficients: Coefficients) -> None:
+        """Add the coefficients of columns, which are fitted for all of them at once, as linear terms are."""
         grid, none = self.counts.grid, np.zeros((1, len(self.counts.joint.classes)))
-        for at, table in offsets.columns(grid):
+        for at, table in coefficients.columns(grid):
             places = None if at < len(grid.numbers) else self._places[at - len(grid.numbers)]
             of_codes = table if places is None else np.vstack([table, none])[places]
             self._codes[at], self._linear[at] = self._codes[at] + of_codes, self._linear[at] + of_codes
@@ -145,9 +144,9 @@ class TableBuilder:
     def tables(self, bias: Floats) -> JointTables:
         """Return the tables with all that was added."""
         self._start()
-        if self.offsets is not None:
-            self._add_offsets(self.offsets)
-            bias = bias + self.offsets.bias()
+        if self.coefficients is not None:
+            self._add_coefficients(self.coefficients)
+            bias = bias + self.coefficients.bias()
         grid, classes = self.counts.grid, self.counts.joint.classes
         slopes = Slopes(classes, self._slopes[grid.features - len(grid.numbers) :])
         codes = CodeTables(classes, tuple(self._codes))

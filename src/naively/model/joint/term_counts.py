@@ -1,21 +1,26 @@
-"""The counts that the joint model is computed from: single columns, their bins and pairs, and all of them at once."""
+"""The counts that the default model is computed from: single columns, their bins and pairs, all numbers at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from ... import _kernels
+from ..._threads import threads_here
 from ..._types import Codes, Floats
 from ...data.grid import Grid
 from ...stats.pairs import JointCounts
 from ..recipe import RECIPE, Recipe
-from .levels import OrdinalLevels
 from .linear import LinearScores
-from .rare_classes import RareClasses
-from .student_t import StudentTDensities
+from .quadratic import QuadraticScores
+from .sample import FittingRows
+from .values import ValueLayout
+
+# Rows of a class below which it has none: what rounding of fractional weights leaves.
+LEAST_ROWS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -26,11 +31,41 @@ class TermCounts:
     tables: Sequence[Floats]
     ordered: Sequence[int] = ()  # how many values of each table are ordinal levels; they come first
     recipe: Recipe = RECIPE
+    places: Sequence[Codes] = ()  # the code on the grid of each label of each table, -1 for none
+    laid: ValueLayout | None = None  # the same for all counts of these columns
 
-    def levels_of(self, at: int) -> OrdinalLevels | None:
-        """Return a column of labels as an ordinal one, if it is."""
-        size = self.ordered[at] if at < len(self.ordered) else 0
-        return OrdinalLevels(self.tables[at], size, self.recipe) if size >= self.recipe.fewest_levels else None
+    @cached_property
+    def layout(self) -> ValueLayout:
+        """The cells of the terms of values."""
+        return ValueLayout.of(self) if self.laid is None else self.laid
+
+    def without(self, rows: FittingRows) -> TermCounts:
+        """Return the counts without some rows that were counted."""
+        some, y, w = rows.by_class()
+        grid, joint, threads = self.grid, self.joint, threads_here()
+        fine, half = np.array(joint.fine.T, order="C"), joint.products.copy()
+        less = np.negative(w)
+        _kernels.count_codes(some.cells.fine, y, less, True, grid.fine_offsets, fine, threads)
+        _kernels.count_products(some.cells.codes, grid.offsets, some.cells.level, y, less, half, threads)
+        products = np.empty_like(half)
+        _kernels.mirror_products(half, np.arange(len(half)), products)
+        products[products[:, 0, 0] < LEAST_ROWS] = 0.0  # no row of the class is left
+        tables = []
+        for at, table in enumerate(self.tables):
+            codes = some.labels[:, at]
+            known = codes >= 0
+            cells = y[known] * np.int64(table.shape[1]) + codes[known]
+            lost = np.bincount(cells, w[known], table.size).reshape(table.shape)
+            tables.append(np.maximum(table - lost, 0.0))
+        lower = np.maximum(fine.T, 0.0)
+        for sums in (lower, products):
+            sums.flags.writeable = False  # they are nobody else's: no copy is needed
+        left = JointCounts(joint.classes, grid, lower, products)
+        return replace(self, joint=left, tables=tables, laid=self.layout)
+
+    def levels(self, at: int) -> int:
+        """Return how many values of a column of labels are ordinal levels."""
+        return self.ordered[at] if at < len(self.ordered) else 0
 
     @cached_property
     def grid(self) -> Grid:
@@ -44,23 +79,6 @@ class TermCounts:
         rows = self.joint.products[:, 0, 0]
         return np.asarray(np.log((rows + 1) / (rows.sum() + len(rows))))
 
-    @cached_property
-    def rare(self) -> RareClasses:
-        """Which classes have few rows."""
-        return RareClasses(self.joint.products[:, 0, 0], self.recipe)
-
-    def fine(self, at: int) -> Floats:
-        """Return the counts of the fine bins of a number, [class, bin]."""
-        begin, end = self.grid.fine_offsets[at : at + 2]
-        return self.joint.fine[:, begin:end]
-
-    def density(self, at: int) -> StudentTDensities:
-        """Return the Student-t densities of a number."""
-        last = self.grid.features - len(self.grid.numbers) + at
-        sums, squares = self.joint.products[:, 0, last], self.joint.products[:, last, last]
-        middles = np.array(self.grid.numbers[at].middles)
-        return StudentTDensities(self.fine(at).sum(axis=1), sums, squares, middles, self.recipe)
-
     def bins(self, at: int, width: int) -> Codes:
         """Return the bin of each fine one: wide bins, or (0) the fine ones themselves."""
         number = self.grid.numbers[at]
@@ -73,21 +91,19 @@ class TermCounts:
             return np.arange(flags.stop - flags.start, dtype=np.int32)
         return np.array(self.grid.numbers[at].rough[: flags.stop - flags.start], dtype=np.int32)
 
-    def pair(self, i: int, j: int, width: int) -> Floats:
-        """Return the counts of pairs of values of two columns, [class, value, value]."""
-        n = self.joint.products[:, self.grid.flags(i), self.grid.flags(j)]
-        n = merged(n, self.pair_bins(i, width), 1)
-        return merged(n, self.pair_bins(j, width), 2)
-
     def linear(self, which: str) -> LinearScores:
         """Return linear scores of features: all ("bins"), or all but the bins of numbers ("numbers")."""
-        first = 1 if which == "bins" else 1 + int(self.grid.offsets[len(self.grid.numbers)])
-        return LinearScores(self.joint, np.arange(first, self.grid.features), self.recipe)
+        if which not in self._linear:
+            first = 1 if which == "bins" else 1 + int(self.grid.offsets[len(self.grid.numbers)])
+            self._linear[which] = LinearScores(self.joint, np.arange(first, self.grid.features), self.recipe)
+        return self._linear[which]
 
+    @cached_property
+    def _linear(self) -> dict[str, LinearScores]:
+        """Those that were asked for: several ridges are tried on the same scatter."""
+        return {}
 
-def merged(n: Floats, to: Codes, axis: int) -> Floats:
-    """Return counts of values merged along an axis."""
-    if len(to) == (to[-1] + 1 if len(to) else 0):
-        return n
-    starts = np.flatnonzero(np.diff(to, prepend=-1))  # merged bins are neighbors
-    return np.add.reduceat(n, starts, axis=axis)
+    @cached_property
+    def quadratic(self) -> QuadraticScores:
+        """Quadratic scores of the numbers and of the flags of labels."""
+        return QuadraticScores(self.linear("numbers"))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ..._linear_algebra import dot
 from ..._types import Floats, Matrices, Matrix, Singles
 from ...families import Likelihood
 from ...families.family import ScoreTerm, TextTerm, scores_of
 from ..recipe import Recipe
-from .associations import HeldOutRows, likelihood_left_out
-from .newton import WeightProblem
-from .terms import LeaveOneOut, Term, TermKind, TermValues
+from .left_out import HeldOutRows, likelihood_left_out
+from .soft_rows import RowClasses
+from .terms import HeldOut, Term, TermKind, TermValues
 from .weighted_terms import WeightedTerm, WeightedTextTerm
 from .word_offsets import WordOffsets
 from .word_terms import WORD_TERMS, WordAssociations
@@ -99,13 +100,15 @@ class TextColumn:
         self, x: Matrix, out: HeldOutRows, weights: Floats, prior: Floats, recipe: Recipe
     ) -> float | None:
         """Return the pseudo-texts with every word of least leave-one-out log loss."""
+        from .weights import WeightProblem
+
         losses = {}
         for pseudo in recipe.word_pseudo_counts:
             found = self.words.leave_one_out(x, out, pseudo).values()
             terms: list[Singles] = [np.asarray(part / spread_of_words(part), dtype=np.float32) for part in found]
             start = np.full(len(terms), 1 / len(WORD_TERMS))
-            problem = WeightProblem(terms, out.y, weights, prior, recipe, out.soft)
-            losses[pseudo] = problem.solve(start, 0 * start, recipe.block_ridge, recipe.caution).expected
+            problem = WeightProblem(terms, RowClasses(out.y, out.soft), weights, prior, recipe)
+            losses[pseudo] = dot(weights, problem.losses(problem.solve(start, 0 * start, recipe.block_ridge)))
         return min(losses, key=lambda pseudo: losses[pseudo])
 
 
@@ -118,7 +121,6 @@ class WideTerms(TermKind):
     """Terms of texts and vectors."""
 
     name = "texts and vectors"
-    sum_rank = 6
 
     def holds(self, term: Term) -> bool:
         """Tell whether a term is of a column of texts or vectors."""
@@ -128,15 +130,11 @@ class WideTerms(TermKind):
         """Return what a term is, in words."""
         return f"column {term.level}" if term.kind == VECTORS else f"{term.kind} of {term.level}"
 
-    def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, TermValues]]:
-        """Give the leave-one-out terms of rows."""
-        yield from ((term, values) for term, values in held.sample.wide.items() if self.holds(term))
-
     def start(self, block: Term) -> float:
         """Return the weight before any row is seen: each column counts once."""
         return {VECTORS: 1.0, COUNTS: 0.0}.get(block.kind, 1 / len(WORD_TERMS))
 
-    def column_alone(self, term: Term, held: LeaveOneOut) -> bool:
+    def column_alone(self, term: Term, held: HeldOut) -> bool:
         """Tell whether a term stands for its column."""
         return term.kind in (VECTORS, WORD_TERMS[0])
 

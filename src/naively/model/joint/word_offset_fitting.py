@@ -8,18 +8,22 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import _kernels
-from ..._linear_algebra import dot
 from ..._types import Codes, Floats, Mask, Matrices, Matrix, Singles
+from ...counting.weights import left_out_weights
 from ..recipe import Recipe
 from .joint_fit import WITH_WORD_OFFSETS, JointFit
 from .model import JointModel
+from .sample import FittingRows, effective_weights
 from .soft_rows import RowClasses
-from .terms import JointSample
-from .weight_fitting import effective_weights
 from .word_offsets import WordOffsets, WordOffsetScores, WordsOfRows, padded_singles, word_scales
 from .word_terms import WordAssociations
 
 WORD_OFFSETS = "offsets of words"  # for `Recipe.left_out`
+# Visits of each row at most, the mean change of a row's residual at which they end, and the size below which an offset
+# is 0. Numerical.
+PASSES, TOLERANCE, LEAST_OFFSET = 12, 2e-3, 1e-3
+# The share of its variance by which a row moves its own score, at most: more would be a sign of few held-out rows.
+MOST_OWN_SHARE = 2.0
 # Words times classes of the rows on which the ridge is chosen; but some rows in any case. Limits of time.
 MOST_WORK, FEWEST_ROWS = 1 << 25, 500
 # Offsets of words at most: of more words, the more frequent ones have some. A limit of memory.
@@ -70,10 +74,10 @@ class WordOffsetState(NamedTuple):
 
     def fit(self, problem: WordOffsetProblem, rows: Codes) -> None:
         """Move the offsets to the least loss of some rows, from where they are."""
-        words, recipe = problem.words, problem.recipe
+        words = problem.words
         cells = (words.starts, words.words, words.lengths, self.scales, words.squares(self.scales))
         of_rows = (problem.scores, problem.targets, problem.weights, rows)
-        how = (self.ridge, recipe.word_offset_passes, recipe.word_offset_tolerance)
+        how = (self.ridge, PASSES, TOLERANCE)
         _kernels.fit_word_offsets(*cells, *of_rows, *how, self.table, self.residuals)
 
 
@@ -86,7 +90,7 @@ class ChosenWordOffsets(NamedTuple):
 
 
 def with_word_offsets(
-    model: JointModel, columns: Matrices, sample: JointSample, fit: JointFit, scores: Floats, threads: int
+    model: JointModel, columns: Matrices, sample: FittingRows, fit: JointFit, scores: Floats, threads: int
 ) -> JointFit:
     """Return the fit with offsets of words, for each column of texts where they lower the loss of held-out rows.
 
@@ -99,19 +103,19 @@ def with_word_offsets(
     truth.add_to(targets, np.ones(len(sample.y)))
     found: dict[str, WordOffsets] = {}
     saved = 0.0
+    out = left_out_weights(sample.weights, sample.copies)
     for name, words in model.word_associations.items():
         rows, wanted = (np.ascontiguousarray(part.T, dtype=np.float32) for part in (scores, targets))
-        fitting = WordOffsetFitting(words, columns[words.matrix], sample.out, model.recipe, threads)
+        fitting = WordOffsetFitting(words, columns[words.matrix], out, model.recipe, threads)
         made = fitting.offsets(rows, wanted, w)
         if made is None:
             continue
         found[name], beyond, gain = made
-        scores, saved = beyond.without_own(scores, truth, sample.out), saved + gain
+        scores, saved = beyond.without_own(scores, truth, out), saved + gain
     if not found:
         return fit
     loss = dict(fit.loss) | {WITH_WORD_OFFSETS: list(fit.loss.values())[-1] - saved}
-    accuracy = dot(w, truth.agreement(scores.argmax(axis=0))) / float(w.sum())
-    return replace(fit, word_offsets=found, loss=loss, accuracy=accuracy)
+    return replace(fit, word_offsets=found, loss=loss)
 
 
 @dataclass(frozen=True)
@@ -138,11 +142,11 @@ class WordOffsetFitting:
         hashes = self.x.hashes()
         order = np.argsort(hashes, kind="stable").astype(np.int32)
         # Copies of a text fall into the same fold.
-        held = (hashes >> np.uint64(20)) % np.uint64(self.recipe.word_offset_folds) == 0
+        held = (hashes >> np.uint64(20)) % np.uint64(self.recipe.word_folds) == 0
         texts = self.words.texts_of(kept)
         work = max(len(words.words) * problem.classes // max(len(order), 1), 1)
         some = order[: max(MOST_WORK // work, FEWEST_ROWS)]
-        scales = word_scales(texts, self.words.rows, self.recipe.word_offset_least_scale)
+        scales = word_scales(texts, self.words.rows, self.recipe.word_least_scale)
         part, left_out = problem.take(some), self.left_out[some]
         asked = np.flatnonzero(held[some]).astype(np.int32)
         chosen = self._chosen(part, held[some], self._scales_without(asked, texts, scales, part, left_out), left_out)
@@ -153,7 +157,7 @@ class WordOffsetFitting:
         state = chosen.state._replace(residuals=residuals).under(chosen.state.ridge, scales)
         state.fit(problem, order)
         table, variance = state.table[:, : problem.classes], chosen.own / state.ridge
-        table[np.abs(table) < self.recipe.least_word_offset] = 0.0
+        table[np.abs(table) < LEAST_OFFSET] = 0.0
         moved = words.scores(state.table, problem.classes, self.threads)
         there = table.any(axis=1)
         numbers, lexicon = self.words.words.numbers[kept[there]], self.words.words.lexicon
@@ -176,14 +180,14 @@ class WordOffsetFitting:
         state = WordOffsetState(table, residuals, unit, scales)
         before = float(problem.losses(problem.scores, asked).sum())
         best, least = None, before
-        for ridge in recipe.word_offset_ridges:
+        for ridge in recipe.word_ridges:
             state = state.under(ridge * unit, scales)
             state.fit(problem, train)
             scores = problem.scores + words.scores(state.table, problem.classes, problem.threads)
             loss = float(problem.losses(scores, asked).sum())
-            if loss < least - recipe.offset_price:
+            if loss < least - 1.0:
                 best, least = (state, scores), loss
-            if loss > least * (1 + recipe.offset_loss_rise):
+            if loss > least * (1 + recipe.loss_rise):
                 break
         if best is None:
             return None
@@ -204,7 +208,7 @@ class WordOffsetFitting:
         left = texts[met]
         np.subtract.at(left, (at, np.repeat(k, sizes)), np.repeat(taken[row, k], sizes))
         out = scales.copy()
-        out[met] = word_scales(np.maximum(left, 0), self.words.rows, self.recipe.word_offset_least_scale)
+        out[met] = word_scales(np.maximum(left, 0), self.words.rows, self.recipe.word_least_scale)
         return out
 
     def _own_share(
@@ -231,7 +235,7 @@ class WordOffsetFitting:
         def excess(share: float) -> float:
             return (before - float(problem.losses((z - share * own).astype(np.float32), train).sum())) / total - saved
 
-        most = self.recipe.most_own_share
+        most = MOST_OWN_SHARE
         if excess(0.0) <= 0:
             return 0.0
         if excess(most) >= 0:

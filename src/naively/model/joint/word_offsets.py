@@ -6,7 +6,7 @@ regression on words that starts from the leave-one-out scores of the other terms
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ from ..._types import Codes, Floats, JsonObject, Longs, Matrix, Places, Singles
 from ...families.texts import ModelWords
 from ...stats import Axis, WordTable
 from ...stats.word_table import Lexicon
-from ..recipe import Recipe
 from .soft_rows import RowClasses
 from .word_terms import WordAssociations
 
@@ -172,34 +171,7 @@ class WordOffsetScores(NamedTuple):
         return np.asarray(moved - residual * (weights * self.variance))
 
 
-def offset_scores(
-    offsets: WordOffsets, associations: WordAssociations, x: Matrix, left_out: Floats, recipe: Recipe
-) -> WordOffsetScores:
-    """Return what offsets add to the scores of rows that were counted."""
-    at = offsets.of_words(associations.words)
-    used = np.flatnonzero(at >= 0)
-    places = np.full(len(associations.words), -1, dtype=np.int32)
-    places[at[used]] = np.arange(len(used), dtype=np.int32)
-    words = WordsOfRows.of(associations, x, left_out, places)
-    classes = len(associations.classes)
-    table = padded_singles(len(used), classes)
-    table[:, :classes] = offsets.table[used]
-    scales = word_scales(associations.texts_of(at[used]), associations.rows, recipe.word_offset_least_scale)
-    return WordOffsetScores(
-        words.scores(table, classes, x.threads), np.float32(offsets.variance) * words.squares(scales)
-    )
-
-
 def described_offsets(offsets: Mapping[str, WordOffsets]) -> list[str]:
     """Return how many words have offsets, in words; nothing if none has."""
     each = [f"{len(found.numbers):,} words of {name} (ridge {found.ridge:.3g})" for name, found in offsets.items()]
     return [f"offsets: of {', '.join(each)}"] if each else []
-
-
-def plus_word_offsets(
-    columns: Sequence[WordOffsetScores], scores: Floats, truth: RowClasses, weights: Floats
-) -> Floats:
-    """Return leave-one-out scores [class, row] with the offsets of each column."""
-    for found in columns:
-        scores = found.without_own(scores, truth, weights)
-    return scores

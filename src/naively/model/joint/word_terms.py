@@ -25,7 +25,7 @@ from ...families import Words
 from ...families.texts import ModelWords, kept_tokens
 from ...stats import Axis, Counts, WordTable
 from ..column_parts import INSIDE
-from .associations import HeldOutRows
+from .left_out import HeldOutRows
 
 # The terms of words: single words by their frequency in a class, and by their rarity in others; sequences.
 WORD_TERMS = ("words", "words that others lack", "sequences", "sequences that others lack")

@@ -1,0 +1,134 @@
+"""Pairs: what two columns say together beyond each alone.
+
+The score of a pair of values for a class is log (n + s) / (e + s): n rows of the class hold both, and e would if the
+columns were independent within the class. Numbers come in rough and in coarse bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ..._kernels import score_pair_terms
+from ..._linear_algebra import dot
+from ..._threads import threads_here
+from ..._types import Floats, Singles
+from ...data.grid import Grid
+from ...families.family import padded
+from .pair_tables import PairTermArrays, pair_tables
+from .sample import FittingRows
+from .soft_rows import RowClasses
+from .tables import TableBuilder
+from .term_counts import TermCounts
+from .terms import Term, TermKind
+
+PAIR = "pair"
+
+
+class PairTerms(TermKind):
+    """Scores of the pairs of values of each two columns.
+
+    There may be too many of them to hold at once: those of clear gain get a weight of their own, all share another.
+    """
+
+    name = "pairs"
+
+    def holds(self, term: Term) -> bool:
+        """Tell whether a term is of pairs."""
+        return term.kind == PAIR
+
+    def title(self, term: Term) -> str:
+        """Return what a term is, in words."""
+        return f"each pair of columns{f', numbers by {term.level} bins' if term.level else ''}"
+
+    def add_tables(self, tables: TableBuilder) -> None:
+        """Add the weighted scores of each pair that has a weight."""
+        own = {pair_and_level(term): by for term, by in tables.weights.items() if self.holds(term)}
+        found = pair_tables(tables.counts, own)
+        if tables.coefficients is not None:
+            wanted = tables.coefficients.pairs
+            known = set(found.pairs)
+            found = found.with_more([pair for pair in wanted if pair not in known])
+            for pair, values in tables.coefficients.of_pairs(tables.counts.grid):
+                found.add(pair, values)
+        tables.set_pairs(found)
+
+
+def pair_and_level(term: Term) -> tuple[int, int, int]:
+    """Return the columns and the resolution of a term of a pair."""
+    return *term.columns, int(term.level or 0)  # type: ignore[return-value]  # pairs have two columns
+
+
+def pair_terms(counts: TermCounts, level: int) -> list[Term]:
+    """Return the terms of all pairs of columns at a resolution."""
+    return [Term(PAIR, level, pair) for pair in column_pairs(counts.grid, level, counts.recipe.pair_bins)]
+
+
+def column_pairs(grid: Grid, level: int, levels: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the pairs of columns that are counted; those without bins of numbers at the first resolution only."""
+    told = [at for at in range(len(grid.names)) if grid.offsets[at + 1] - grid.offsets[at] > 1]
+    pairs = list(combinations(told, 2))
+    return pairs if level == levels[0] else [(i, j) for i, j in pairs if i < len(grid.numbers)]
+
+
+def partners(counts: TermCounts) -> int:
+    """Return with how many others each column is paired: what sums of all pairs are divided by."""
+    pairs = column_pairs(counts.grid, counts.recipe.pair_bins[0], counts.recipe.pair_bins)
+    return max(len({at for pair in pairs for at in pair}) - 1, 1)
+
+
+class TermGains:
+    """Probabilities of rows so far, [class, row], to tell how much one more term would gain."""
+
+    def __init__(self, p: Singles, truth: RowClasses, rows: Floats) -> None:
+        self.p, self.rows = p, rows.astype(np.float32)
+        self.error = -p * self.rows
+        truth.add_to(self.error, self.rows)
+
+    def of(self, values: Singles) -> float:
+        """Return by how much the log loss would fall if a term had a weight, to the second order."""
+        slope, weighted = dot(self.error.ravel(), values.ravel()), self.p * values
+        mean = weighted.sum(axis=0)
+        weighted *= values
+        curve = dot(self.rows, weighted.sum(axis=0) - mean * mean) + 1.0
+        return slope * abs(slope) / (2 * curve)
+
+
+class PairScores:
+    """Some terms of pairs, to score rows by counts in a few calls of the kernels."""
+
+    def __init__(self, counts: TermCounts, terms: Sequence[Term]) -> None:
+        self.terms = terms
+        self._counts = counts
+
+    @cached_property
+    def _arrays(self) -> PairTermArrays:
+        return PairTermArrays.of(self._counts, {pair_and_level(term): 1.0 for term in self.terms})
+
+    def _run(self, counts: TermCounts, rows: FittingRows, **request: Any) -> None:
+        arrays = self._arrays
+        about = (counts.joint.products, counts.grid.offsets, arrays.bins, arrays.first, arrays.second, arrays.level)
+        pseudo = counts.recipe.pair_pseudo_count
+        score_pair_terms(rows.cells.codes, *about, pseudo, **request, threads=threads_here())
+
+    def sums(self, counts: TermCounts, rows: FittingRows) -> Singles:
+        """Return the sum of all terms, [class, row]."""
+        total = padded(np.zeros((len(rows), len(counts.prior))))
+        self._run(counts, rows, sum=total)
+        return total[:, : len(counts.prior)].T.astype(np.float32)
+
+    def gains(self, counts: TermCounts, rows: FittingRows, p: Floats, error: Floats, weights: Floats) -> Floats:
+        """Return the slope and the curvature of the loss along each term, given probabilities and errors of rows."""
+        found = np.zeros((2, len(self.terms)))
+        self._run(counts, rows, p=p, error=error, weights=weights, slope=found[0], curve=found[1])
+        return found
+
+    def values(self, counts: TermCounts, rows: FittingRows) -> Singles:
+        """Return the values of all terms, [term, class, row]."""
+        out = np.empty((len(self.terms), len(counts.prior), len(rows)), dtype=np.float32)
+        self._run(counts, rows, values=out)
+        return out

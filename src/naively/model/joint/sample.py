@@ -1,0 +1,106 @@
+"""The rows that weights and coefficients are fitted on, dealt out to folds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..._types import Codes, Floats, Longs, Mask, Places
+from ...data.grid import Cells
+from ...stats.accumulators import offsets_of
+from .soft_rows import RowClasses, SoftRows
+
+if TYPE_CHECKING:
+    from .terms import Term
+
+
+@dataclass(frozen=True, eq=False)
+class FittingRows:
+    """Rows that were counted, as they are scored; the rows of each fold lie next to each other."""
+
+    labels: Codes  # [row, column of labels]: places among all labels of the column, -1 if missing
+    cells: Cells
+    y: Codes
+    weights: Floats  # as the rows were counted
+    wide: Mapping[Term, Floats]  # terms of texts and vectors, each row left out of the counts, [class, row]
+    folds: tuple[slice, ...] = ()
+    soft: SoftRows | None = None  # the rows of several classes, if there are some
+    copies: bool = True  # whether a weight of 2 stands for two rows
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @cached_property
+    def truth(self) -> RowClasses:
+        """The classes that scores are compared with."""
+        return RowClasses(self.y, self.soft)
+
+    @cached_property
+    def effective(self) -> Floats:
+        """What each row weighs while weights of terms are fitted."""
+        return effective_weights(self.weights, self.copies)
+
+    def take(self, rows: slice | Places) -> FittingRows:
+        """Return some of the rows, without their folds."""
+        places = np.arange(len(self))[rows] if isinstance(rows, slice) else rows
+        some = FittingRows(
+            self.labels[rows],
+            self.cells.take(rows),
+            self.y[rows],
+            self.weights[rows],
+            {term: values[:, rows] for term, values in self.wide.items()},
+            soft=None if self.soft is None else self.soft.some(places, len(self)),
+            copies=self.copies,
+        )
+        vars(some)["effective"] = self.effective[rows]  # what they weigh among all, not among themselves
+        return some
+
+    def shown(self, mask: Mask) -> FittingRows:
+        """Return the same rows with some cells missing, given which are there, [row, column of the grid]."""
+        cells, numbers = self.cells, self.cells.fine.shape[1]
+        fine = np.where(mask[:, :numbers], cells.fine, np.int32(-1))
+        codes, level = np.where(mask, cells.codes, np.int32(-1)), np.where(mask[:, :numbers], cells.level, 0.0)
+        labels, kept = self.labels.copy(), mask[:, numbers:]
+        labels[:, : kept.shape[1]][~kept] = -1
+        return replace(self, labels=labels, cells=Cells(fine, np.asfortranarray(codes), level))
+
+    def by_class(self) -> tuple[FittingRows, Codes, Floats]:
+        """Return the rows as they were counted, with their classes and weights: a row of several classes in each."""
+        if self.soft is None:
+            return self, self.y, self.weights
+        proportions = self.soft.of_all(self.y)
+        rows, classes = np.nonzero(proportions)
+        some = replace(self, soft=None).take(rows)
+        return some, classes.astype(np.int32), some.weights * proportions[rows, classes]
+
+
+def effective_weights(weights: Floats, copies: bool = True) -> Floats:
+    """Return the weights of rows while weights of terms are fitted: copies of a row count no less than the rows.
+
+    The ridges are measured in rows. Rows whose weights sum to 1 would leave the weights of terms where they started;
+    rows whose weights differ are worth as many as their effective number, (Σw)² / Σw².
+    """
+    by = max(1.0, len(weights) / weights.sum()) if copies else weights.sum() / float((weights * weights).sum())
+    return np.asarray(weights * by)
+
+
+def deal_out(y: Codes, folds: int) -> tuple[Places, tuple[slice, ...]]:
+    """Return an order of rows in which each fold is one slice, with its share of every class."""
+    rank = np.empty(len(y), dtype=np.int64)
+    rank[np.argsort(y, kind="stable")] = np.arange(len(y))
+    fold = rank % min(folds, len(y))
+    starts: Longs = offsets_of(np.bincount(fold))
+    bounds = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+    return np.argsort(fold, kind="stable"), tuple(slice(begin, end) for begin, end in bounds)
+
+
+def fold_groups(rows: FittingRows, most: int) -> list[slice]:
+    """Return neighbouring folds put together to at most so many."""
+    bounds = [fold.start for fold in rows.folds] + [len(rows)]
+    cuts = np.unique(np.linspace(0, len(rows.folds), min(most, len(rows.folds)) + 1).round().astype(int)).tolist()
+    return [slice(bounds[a], bounds[b]) for a, b in pairwise(cuts)]
