@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 
 #include "counting/counting.hpp"
+#include "cross_fitting/cross_fitting.hpp"
 #include "fitting/fitting.hpp"
 #include "leave_one_out/leave_one_out.hpp"
 #include "linear_algebra/linear_algebra.hpp"
@@ -35,8 +36,10 @@ const Kernels kernels{
     score_quadratic,
     pair_ratios,
     add_pair_scores,
-    score_pair_terms,
     write_answers,
+    cross_values,
+    cross_pairs,
+    cross_normal,
     leave_one_out_codes,
     leave_one_out_numbers,
     word_weights,

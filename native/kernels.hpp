@@ -3,6 +3,7 @@
 
 #include "common/limits.hpp"
 #include "common/views.hpp"
+#include "cross_fitting/inputs.hpp"
 #include "fitting/inputs.hpp"
 #include "leave_one_out/inputs.hpp"
 #include "linear_algebra/inputs.hpp"
@@ -79,13 +80,23 @@ struct Kernels {
     // bins of both. Terms of the same line add up in their order.
     void (*add_pair_scores)(const PairTerms&, const double* scores, const int64_t* lines, double* table, size_t width,
                             const Run&);
-    // Terms of pairs of columns, of rows: the logarithms of what pair_ratios gives. A row without one of the values has
-    // 0.
-    void (*score_pair_terms)(const Matrix& codes, const PairTerms&, const double* products, size_t features,
-                             const PairTermRequest&, const Run&);
     // Turns the scores of rows begin .. end - 1 into answers; `exclusion` (or null) marks excluded classes.
     // Returns the first row whose scores are not finite numbers.
     size_t (*write_answers)(double* scores, const double* exclusion, size_t begin, size_t end, const AnswerRequest&);
+
+    // Cross-fitting: rows scored by counts without their fold.
+
+    // out[term][class][row]: the log ratios of the cells that rows lie in; cells[term][row], negative if there is none,
+    // totals[cell][class] of all terms.
+    void (*cross_values)(const int32_t* cells, size_t terms, const int64_t* offsets, const double* totals,
+                         const FoldedRows&, double pseudo_count, float* out, const Run&);
+    // The logarithms of what pair_ratios gives. A row without one of the values has 0.
+    void (*cross_pairs)(const Matrix& codes, const PairTerms&, const double* products, size_t features,
+                        const FoldedRows&, const PairRequest&, const Run&);
+    // out[setting][class][row] of the first folds: log densities up to what all classes share; false if a covariance
+    // is not positive.
+    bool (*cross_normal)(const NormalRows&, const FoldedRows&, const Shrinkage*, size_t settings, size_t folds,
+                         double* out, const Run&);
 
     // Leave-one-out: out[row][class] += log P(row | class) by the counts of all other rows. Both return the first row
     // that cannot have been counted.

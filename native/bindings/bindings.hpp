@@ -9,6 +9,7 @@ void bind_levels(nanobind::module_& m);
 void bind_labels(nanobind::module_& m);
 void bind_counting(nanobind::module_& m);
 void bind_leave_one_out(nanobind::module_& m);
+void bind_cross_fitting(nanobind::module_& m);
 void bind_fitting(nanobind::module_& m);
 void bind_linear_algebra(nanobind::module_& m);
 void bind_scoring(nanobind::module_& m);

@@ -32,6 +32,7 @@ NB_MODULE(_kernels, m) {
     naively::bind_labels(m);
     naively::bind_counting(m);
     naively::bind_leave_one_out(m);
+    naively::bind_cross_fitting(m);
     naively::bind_fitting(m);
     naively::bind_linear_algebra(m);
     naively::bind_scoring(m);

@@ -4,6 +4,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/levels.hpp"
+#include "bindings/pair_terms.hpp"
 #include "scoring/scorer.hpp"
 
 using namespace nb::literals;
@@ -11,8 +12,6 @@ using namespace nb::literals;
 namespace naively {
 
 namespace {
-
-using Bins = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // It keeps the arrays alive that its steps read.
 class PyScorer {
@@ -218,45 +217,6 @@ class PyScorer {
     std::vector<nb::object> arrays_;
 };
 
-// Terms of pairs of columns with every size checked, and where their cells begin.
-class CheckedPairTerms {
-  public:
-    CheckedPairTerms(size_t classes, const Offsets& offsets, const Bins& bins, const Labels& first,
-                     const Labels& second, const Labels& level) {
-        require(offsets.shape(0) > 0, "The offsets must begin with 0.");
-        size_t columns = offsets.shape(0) - 1, size = first.shape(0);
-        check_offsets(offsets, columns, bins.shape(1), 0);
-        check_few_codes(offsets, columns);
-        require(second.shape(0) == size && level.shape(0) == size,
-                "There must be two columns and a level for each term.");
-        for (size_t i = 0; i < bins.shape(0); ++i)
-            for (size_t j = 0; j < columns; ++j)
-                for (int64_t c = offsets(j); c < offsets(j + 1); ++c) {
-                    int64_t before = c == offsets(j) ? -1 : int64_t(bins(i, size_t(c) - 1)), bin = bins(i, size_t(c));
-                    require(bin == before + 1 || (bin == before && before >= 0), "Bins must rise from 0, one by one.");
-                }
-        terms = {first.data(),   second.data(), level.data(),  size,   classes,
-                 offsets.data(), bins.data(),   bins.shape(1), nullptr};
-        starts_.push_back(0);
-        for (size_t p = 0; p < size; ++p) {
-            for (int64_t column : {first(p), second(p)})
-                require(column >= 0 && size_t(column) < columns && terms.column_size(column) > 0,
-                        "A term names a column that is not there, or has no codes.");
-            require(level(p) >= 0 && size_t(level(p)) < bins.shape(0), "A term names a level that is not there.");
-            starts_.push_back(starts_.back() +
-                              int64_t(classes * terms.bin_count(p, first(p)) * terms.bin_count(p, second(p))));
-        }
-        terms.starts = starts_.data();
-    }
-
-    size_t cells() const { return size_t(starts_.back()); }
-
-    PairTerms terms;
-
-  private:
-    std::vector<int64_t> starts_;
-};
-
 void pair_ratios(ConstPlanes products, Offsets offsets, Bins bins, Labels first, Labels second, Labels level,
                  double pseudo_count, Vector out) {
     CheckedPairTerms checked(products.shape(0), offsets, bins, first, second, level);
@@ -279,39 +239,6 @@ void add_pair_scores(ConstVector scores, Offsets offsets, Bins bins, Labels firs
     check_pairs(offsets, offsets.shape(0) - 1, pairs, second.shape(0), lines.shape(0), table.shape(0));
     without_gil(1, [&](const Run& run) {
         kernels().add_pair_scores(checked.terms, scores.data(), lines.data(), table.data(), table.shape(1), run);
-    });
-}
-
-using OptionalVector = std::optional<ConstVector>;
-using OptionalTable = std::optional<Table>;
-using TermValues = std::optional<nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>>;
-
-void score_pair_terms(AnyMatrix x, ConstPlanes products, Offsets offsets, Bins bins, Labels first, Labels second,
-                      Labels level, double pseudo_count, OptionalVector by, OptionalTable total, OptionalTable sum,
-                      std::optional<ConstTable> p, std::optional<ConstTable> error, OptionalVector weights,
-                      std::optional<Vector> slope, std::optional<Vector> curve, TermValues values, int threads) {
-    CheckedPairTerms checked(products.shape(0), offsets, bins, first, second, level);
-    Matrix view = naively::codes(x);
-    size_t features = products.shape(1), rows = view.rows, size = checked.terms.size, classes_known = products.shape(0);
-    size_t width = (classes_known + LANES - 1) / LANES * LANES;
-    require(view.columns + 1 == offsets.shape(0), "There must be a column of codes for each column.");
-    require(products.shape(2) == features && features > bins.shape(1),
-            "The products must be [class, feature, feature], a feature for each code and one before them.");
-    require(pseudo_count > 0, "The pseudo-count must be above 0.");
-    require(!total == !by && (!by || by->shape(0) == size), "A sum of terms needs a weight for each.");
-    auto fits = [&](const auto& table) { return !table || (table->shape(0) == rows && table->shape(1) == width); };
-    require(fits(total) && fits(sum) && fits(p) && fits(error), "Tables must be [row, class], padded.");
-    require(
-        !slope == !curve && (!slope || (slope->shape(0) == size && curve->shape(0) == size && p && error && weights)),
-        "The gain of terms needs probabilities, errors and weights of all rows.");
-    require(!weights || weights->shape(0) == rows, "There must be a weight for each row.");
-    require(!values || (values->shape(0) == size && values->shape(1) == classes_known && values->shape(2) == rows),
-            "The values must be [term, class, row].");
-    auto data = [](auto& array) { return array ? array->data() : nullptr; };
-    PairTermRequest request{pseudo_count, data(by),      data(total), data(sum),   data(p),
-                            data(error),  data(weights), data(slope), data(curve), data(values)};
-    without_gil(threads, [&](const Run& run) {
-        kernels().score_pair_terms(view, checked.terms, products.data(), features, request, run);
     });
 }
 
@@ -361,13 +288,6 @@ void bind_scoring(nb::module_& m) {
     m.def("pair_ratios", &pair_ratios, "products"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
           "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "pseudo_count"_a, "out"_a.noconvert(),
           "out[term, class, bin, bin], flat: pairs of bins over what independence within the class leads to expect.");
-    m.def("score_pair_terms", &score_pair_terms, "codes"_a.noconvert(), "products"_a.noconvert(),
-          "offsets"_a.noconvert(), "bins"_a.noconvert(), "first"_a.noconvert(), "second"_a.noconvert(),
-          "level"_a.noconvert(), "pseudo_count"_a, "by"_a.none() = nb::none(), "total"_a.none() = nb::none(),
-          "sum"_a.none() = nb::none(), "p"_a.none() = nb::none(), "error"_a.none() = nb::none(),
-          "weights"_a.none() = nb::none(), "slope"_a.none() = nb::none(), "curve"_a.none() = nb::none(),
-          "values"_a.none() = nb::none(), "threads"_a = 1,
-          "Terms of pairs of columns of rows, by counts: their sums, by weight or not, their gains, or their values.");
     m.def("add_pair_scores", &add_pair_scores, "scores"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
           "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "lines"_a.noconvert(), "classes"_a,
           "table"_a.noconvert(), "Add scores [term, class, bin, bin], flat, to the lines of a table that pairs reads.");

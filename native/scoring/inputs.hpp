@@ -62,15 +62,4 @@ struct AnswerRequest {
     double above_floor = 1.0;       // what the floors leave of 1
 };
 
-// What is done with the terms of pairs of columns of rows; what is null is not wanted. Lines of all tables are
-// padded to whole vectors of classes.
-struct PairTermRequest {
-    double pseudo_count;
-    const double* by;                   // [term]: total[row][class] += by * value
-    double *total, *sum;                // [row][class]; sum += value
-    const double *p, *error, *weights;  // [row][class], [row][class] and [row]: the gain of a term is told from these
-    double *slope, *curve;              // [term]
-    float* values;                      // [term][class][row]
-};
-
 }  // namespace naively

@@ -22,8 +22,6 @@ void pair_ratios(const PairTerms&, const double* products, size_t features, doub
                  const Run&);
 void add_pair_scores(const PairTerms&, const double* scores, const int64_t* lines, double* table, size_t width,
                      const Run&);
-void score_pair_terms(const Matrix&, const PairTerms&, const double* products, size_t features, const PairTermRequest&,
-                      const Run&);
 size_t write_answers(double* scores, const double* exclusion, size_t begin, size_t end, const AnswerRequest&);
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -88,7 +88,7 @@ class Recipe:
     # Choices are measured on as many folds as hold so many rows; those of weights and coefficients on some of five
     # parts of the rows. Limits of time.
     outer_folds: int = 5
-    measured_rows: int = 1_000
+    measured_rows: int = 500
     most_measured: int = 3
     # Rows on which weights and coefficients are fitted. Measured on 3 tables of 32,000 to 45,000 rows: 60,000 instead
     # of 20,000 0.272 for 0.274, 0.316 for 0.330, 0.175 for 0.176.
@@ -106,7 +106,7 @@ class Recipe:
     bias_ridge: float = 3.0
     # Single columns, and pairs at each resolution, that may have a weight of their own. Limits of time.
     own_values: int = 300
-    own_pairs: int = 200
+    own_pairs: int = 60
     # A pair gets a weight of its own where its gain exceeds this and the log of the number of pairs. Measured on 21
     # tables: the log is worth 0.011; half of it 0.2251.
     least_gain: float = 0.5
@@ -115,7 +115,7 @@ class Recipe:
 
     # Ridges, the strongest first. On tables where coefficients help most, the best is 100 to 1,000; sums of columns
     # want 0.1.
-    coefficient_ridges: tuple[float, ...] = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.1)
+    coefficient_ridges: tuple[float, ...] = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.1, 0.01)
     # Pulls as multiples of the ridge: of categories 1, of the line that bins follow, of what deviates from it, of
     # neighbours towards each other, and of pairs of values. The first three were compared on seven simulated tables.
     coefficient_line_pull: float = 0.01

@@ -7,24 +7,25 @@ columns were independent within the class. Numbers come in rough and in coarse b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._kernels import score_pair_terms
+from ... import _kernels
 from ..._linear_algebra import dot
 from ..._threads import threads_here
 from ..._types import Floats, Singles
 from ...data.grid import Grid
 from ...families.family import padded
 from .pair_tables import PairTermArrays, pair_tables
-from .sample import FittingRows
 from .soft_rows import RowClasses
 from .tables import TableBuilder
 from .term_counts import TermCounts
-from .terms import Term, TermKind
+from .terms import Term, TermKind, Terms
+
+if TYPE_CHECKING:
+    from .cross_fit import CrossFit
 
 PAIR = "pair"
 
@@ -99,36 +100,42 @@ class TermGains:
 
 
 class PairScores:
-    """Some terms of pairs, to score rows by counts in a few calls of the kernels."""
+    """Some terms of pairs, to score rows by counts without their fold in one call of the kernels."""
 
-    def __init__(self, counts: TermCounts, terms: Sequence[Term]) -> None:
-        self.terms = terms
-        self._counts = counts
+    def __init__(self, cross: CrossFit, terms: Sequence[Term]) -> None:
+        self.cross, self.terms = cross, terms
 
-    @cached_property
-    def _arrays(self) -> PairTermArrays:
-        return PairTermArrays.of(self._counts, {pair_and_level(term): 1.0 for term in self.terms})
-
-    def _run(self, counts: TermCounts, rows: FittingRows, **request: Any) -> None:
-        arrays = self._arrays
+    def _run(self, **request: Any) -> None:
+        counts, cross = self.cross.counts, self.cross
+        arrays = PairTermArrays.of(counts, dict.fromkeys(map(pair_and_level, self.terms), 1.0))
         about = (counts.joint.products, counts.grid.offsets, arrays.bins, arrays.first, arrays.second, arrays.level)
         pseudo = counts.recipe.pair_pseudo_count
-        score_pair_terms(rows.cells.codes, *about, pseudo, **request, threads=threads_here())
+        _kernels.cross_pairs(cross.rows.cells.codes, *about, *cross.folded, pseudo, **request, threads=threads_here())
 
-    def sums(self, counts: TermCounts, rows: FittingRows) -> Singles:
-        """Return the sum of all terms, [class, row]."""
-        total = padded(np.zeros((len(rows), len(counts.prior))))
-        self._run(counts, rows, sum=total)
-        return total[:, : len(counts.prior)].T.astype(np.float32)
+    def sums_and_gains(self, p: Floats) -> tuple[dict[Term, Singles], Floats]:
+        """Return the sums of the terms at each resolution, [class, row], and the gain of each term.
 
-    def gains(self, counts: TermCounts, rows: FittingRows, p: Floats, error: Floats, weights: Floats) -> Floats:
-        """Return the slope and the curvature of the loss along each term, given probabilities and errors of rows."""
-        found = np.zeros((2, len(self.terms)))
-        self._run(counts, rows, p=p, error=error, weights=weights, slope=found[0], curve=found[1])
-        return found
+        A gain is by how much the log loss would fall if the term had a weight, to the second order, given the
+        probabilities so far, [class, row].
+        """
+        rows, weights, classes = self.cross.rows, self.cross.weights, len(p)
+        error = -p * weights
+        rows.truth.add_to(error, weights)
+        p, error = (padded(np.ascontiguousarray(part.T, dtype=np.float64)) for part in (p, error))
+        blocks = list(dict.fromkeys(term.block for term in self.terms))
+        sums = np.zeros((len(blocks), *p.shape))
+        slope, curve = np.zeros(len(self.terms)), np.zeros(len(self.terms))
+        self._run(sums=sums, p=p, error=error, effective=weights, slope=slope, curve=curve)
+        by_block = {
+            block: np.ascontiguousarray(part[:, :classes].T, dtype=np.float32)
+            for block, part in zip(blocks, sums, strict=True)
+        }
+        return by_block, slope * np.abs(slope) / (2 * (curve + 1))
 
-    def values(self, counts: TermCounts, rows: FittingRows) -> Singles:
-        """Return the values of all terms, [term, class, row]."""
-        out = np.empty((len(self.terms), len(counts.prior), len(rows)), dtype=np.float32)
-        self._run(counts, rows, values=out)
-        return out
+    def values(self) -> Terms:
+        """Return the values of all terms, [class, row]."""
+        if not self.terms:
+            return {}
+        out = np.empty((len(self.terms), len(self.cross.counts.prior), len(self.cross.rows)), dtype=np.float32)
+        self._run(values=out)
+        return dict(zip(self.terms, out, strict=True))

@@ -21,7 +21,7 @@ from ...data.grid import Cells, Grid
 from ...families.family import padded
 from ...stats import Axis
 from .pair_tables import PairTables
-from .quadratic import Shrinkage
+from .normal import Shrinkage
 from .term_counts import TermCounts
 
 # The kernel reads the squares of a class in tiles of so many lines (`QuadraticForm::TILE`).
@@ -41,8 +41,9 @@ class QuadraticTable:
     @classmethod
     def of(cls, counts: TermCounts, by: Shrinkage, weight: float) -> QuadraticTable:
         """Return the term under a shrinkage and a weight."""
-        scores = counts.quadratic
+        scores = counts.normal
         parts, to = scores.parts(by), scores.directions
+        assert parts.squares is not None
         products, slopes = product(product(to, weight * parts.squares), to.T), product(weight * parts.slopes, to.T)
         return cls(counts.joint.classes, counts.grid, products, slopes, weight * parts.constants.T)
 

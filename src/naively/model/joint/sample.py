@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from ...stats.accumulators import offsets_of
 from .soft_rows import RowClasses, SoftRows
 
 if TYPE_CHECKING:
+    from .normal import NormalScores
     from .terms import Term
+    from .values import ValueLayout
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,32 @@ class FittingRows:
         """What each row weighs while weights of terms are fitted."""
         return effective_weights(self.weights, self.copies)
 
+    @cached_property
+    def entries(self) -> tuple[Longs, Codes, Floats]:
+        """Where the classes begin that each row was counted in, these classes, and the weight in each."""
+        if self.soft is None:
+            return np.arange(len(self) + 1), np.ascontiguousarray(self.y), np.ascontiguousarray(self.weights)
+        proportions = self.soft.of_all(self.y)
+        rows, classes = np.nonzero(proportions)
+        starts = offsets_of(np.bincount(rows, minlength=len(self)))
+        return starts, classes.astype(np.int32), self.weights[rows] * proportions[rows, classes]
+
+    def along(self, scores: NormalScores) -> tuple[Floats, Floats | None]:
+        """Return the rows as the linear and the quadratic term read them; they are laid out once."""
+        if "along" not in self._laid:
+            self._laid["along"] = scores.rows(self.cells)
+        return self._laid["along"]
+
+    def value_cells(self, layout: ValueLayout) -> Codes:
+        """Return the cells of the rows in the terms of values, [term, row]; they are laid out once."""
+        if "values" not in self._laid:
+            self._laid["values"] = layout.cells_of(self)
+        return self._laid["values"]
+
+    @cached_property
+    def _laid(self) -> dict[str, Any]:
+        return {}
+
     def take(self, rows: slice | Places) -> FittingRows:
         """Return some of the rows, without their folds."""
         places = np.arange(len(self))[rows] if isinstance(rows, slice) else rows
@@ -68,15 +96,6 @@ class FittingRows:
         labels, kept = self.labels.copy(), mask[:, numbers:]
         labels[:, : kept.shape[1]][~kept] = -1
         return replace(self, labels=labels, cells=Cells(fine, np.asfortranarray(codes), level))
-
-    def by_class(self) -> tuple[FittingRows, Codes, Floats]:
-        """Return the rows as they were counted, with their classes and weights: a row of several classes in each."""
-        if self.soft is None:
-            return self, self.y, self.weights
-        proportions = self.soft.of_all(self.y)
-        rows, classes = np.nonzero(proportions)
-        some = replace(self, soft=None).take(rows)
-        return some, classes.astype(np.int32), some.weights * proportions[rows, classes]
 
 
 def effective_weights(weights: Floats, copies: bool = True) -> Floats:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..recipe import Recipe
-from .linear import LinearTerms
+from .normal import NormalTerms
 from .other_columns import RestTerm
 from .pairs import PairTerms
-from .quadratic import QuadraticTerms
 from .terms import Term, TermKind
 from .values import ValueTerms
 from .wide_terms import WideTerms
 
-# In the order in which they are added to tables: linear terms lay them out, the quadratic one joins those of pairs.
-TERM_KINDS: list[TermKind] = [LinearTerms(), ValueTerms(), WideTerms(), RestTerm(), PairTerms(), QuadraticTerms()]
+# In the order in which they are added to tables: products of labels join those of pairs.
+TERM_KINDS: list[TermKind] = [ValueTerms(), WideTerms(), RestTerm(), PairTerms(), NormalTerms()]
 
 
 def kinds_of(recipe: Recipe) -> list[TermKind]:

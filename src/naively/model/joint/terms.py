@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,13 +11,13 @@ import numpy as np
 from ..._types import Floats, Matrices, Singles
 from ...families.family import ScoreTerm
 from ..column_parts import INSIDE
+from ..recipe import Recipe
 from .left_out import HeldOutRows
 
 if TYPE_CHECKING:
+    from .cross_fit import CrossFit
     from .model import JointModel
-    from .sample import FittingRows
     from .tables import TableBuilder
-    from .term_counts import TermCounts
 
 
 class Term(NamedTuple):
@@ -38,15 +37,6 @@ CELLS = INSIDE + "cells"  # the matrix of rows as they lie on the grid
 
 TermValues = Singles | Floats  # the values of a term for some rows, [class, row]
 Terms = dict[Term, Singles]
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Some rows, and the counts of others that they are scored by."""
-
-    counts: TermCounts
-    rows: FittingRows
-    ridges: dict[str, float] = field(default_factory=dict)  # what was chosen of kinds of terms, by name
 
 
 class TermKind(ABC):
@@ -73,8 +63,8 @@ class TermKind(ABC):
 
     # -- fitting weights ----------------------------------------------------------------------------------------
 
-    def values(self, held: HeldOut) -> Iterator[tuple[Term, TermValues]]:
-        """Give the terms of rows by counts, [class, row]; of ridges that are not chosen yet, none."""
+    def values(self, cross: CrossFit) -> Iterator[tuple[Term, TermValues]]:
+        """Give the terms of rows by counts without their fold, [class, row]."""
         yield from ()
 
     def start_group(self, block: Term) -> str | None:
@@ -93,7 +83,7 @@ class TermKind(ABC):
         """Return values as weights are fitted to them, and what they were divided by."""
         return np.asarray(values, dtype=np.float32), 1.0
 
-    def column_alone(self, term: Term, held: HeldOut) -> bool:
+    def column_alone(self, term: Term, recipe: Recipe) -> bool:
         """Tell whether a term stands for its column where each column counts by itself."""
         return False
 

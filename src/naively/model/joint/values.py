@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ... import _kernels
+from ..._threads import threads_here
 from ..._types import Codes, Floats, Longs, Singles
 from ...stats.accumulators import offsets_of
-from .terms import HeldOut, Term, TermKind
+from ..recipe import Recipe
+from .terms import Term, TermKind
 
 if TYPE_CHECKING:
+    from .cross_fit import CrossFit
+    from .sample import FittingRows
     from .tables import TableBuilder
     from .term_counts import TermCounts
 
@@ -64,32 +69,32 @@ class ValueLayout:
             np.concatenate([*starts, none]), offsets_of(np.array(sizes, dtype=np.int64)),
         )  # fmt: skip
 
-    def scores(self, counts: TermCounts) -> Floats:
-        """Return the score of each cell by some counts, [class, cell]."""
+    def totals(self, counts: TermCounts) -> Floats:
+        """Return how many rows of each class lie in each cell, [class, cell]."""
         codes = np.concatenate([counts.joint.fine, *counts.tables], axis=1)
         if not len(self.terms):
             return np.zeros((len(codes), 0))
-        n, pseudo = np.add.reduceat(codes[:, self.places], self.starts, axis=1), counts.recipe.value_pseudo_count
+        return np.asarray(np.add.reduceat(codes[:, self.places], self.starts, axis=1))
+
+    def scores(self, counts: TermCounts) -> Floats:
+        """Return the score of each cell by some counts, [class, cell]."""
+        n, pseudo = self.totals(counts), counts.recipe.value_pseudo_count
+        if not len(self.terms):
+            return n
         rows = np.add.reduceat(n, self.offsets[:-1], axis=1)
         share = n.sum(axis=0) / np.repeat(np.maximum(rows.sum(axis=0), 1e-300), np.diff(self.offsets))
         expected = np.repeat(rows, np.diff(self.offsets), axis=1) * share
         return np.asarray(np.log((n + pseudo) / (expected + pseudo)))
 
-    def cells_of(self, held: HeldOut) -> Codes:
-        """Return the cell of each row in each term, [term, row]; that of a missing value comes after all."""
-        numbers, rows = len(held.counts.grid.numbers), held.rows
+    def cells_of(self, rows: FittingRows) -> Codes:
+        """Return the cell of each row in each term, [term, row]; -1 for a missing value."""
+        numbers = rows.cells.fine.shape[1]
         out = np.empty((len(self.terms), len(rows)), dtype=np.int32)
         for at, (term, to) in enumerate(zip(self.terms, self.cells, strict=True)):
             column = term.columns[0]
             codes = rows.cells.fine[:, column] if column < numbers else rows.labels[:, column - numbers]
-            cells = np.append(to, np.int32(-1))[np.where(codes < len(to), codes, -1)]
-            out[at] = np.where(cells >= 0, cells + np.int32(self.offsets[at]), np.int32(self.offsets[-1]))
+            out[at] = np.append(to, np.int32(-1))[np.where(codes < len(to), codes, -1)]
         return out
-
-    @cached_property
-    def term_places(self) -> dict[Term, int]:
-        """Where each term stands."""
-        return {term: at for at, term in enumerate(self.terms)}
 
 
 def label_cells(counts: TermCounts, at: int) -> Iterator[tuple[Term, Codes]]:
@@ -117,15 +122,13 @@ class ValueTerms(TermKind):
             return f"each number by {f'{term.level} bins' if term.level else 'its finest bins'}"
         return "each category" if term.level == EACH else "each level with a neighbour"
 
-    def values(self, held: HeldOut) -> Iterator[tuple[Term, Singles]]:
-        """Give the terms of rows by counts, [class, row]."""
-        layout = held.counts.layout
-        if not layout.terms:
-            return
-        scores = layout.scores(held.counts).astype(np.float32)
-        known = np.concatenate([scores, np.zeros((len(scores), 1), np.float32)], axis=1)
-        for term, cells in zip(layout.terms, layout.cells_of(held), strict=True):
-            yield term, known.take(cells, axis=1)
+    def values(self, cross: CrossFit) -> Iterator[tuple[Term, Singles]]:
+        """Give the terms of rows by counts without their fold, [class, row]."""
+        layout, counts = cross.counts.layout, cross.counts
+        out = np.empty((len(layout.terms), len(counts.prior), len(cross.rows)), dtype=np.float32)
+        about = (cross.rows.value_cells(layout), layout.offsets, np.ascontiguousarray(layout.totals(counts).T))
+        _kernels.cross_values(*about, *cross.folded, counts.recipe.value_pseudo_count, out, threads_here())
+        yield from zip(layout.terms, out, strict=True)
 
     def start_group(self, block: Term) -> str | None:
         """Return the group that both widths of numbers share, or both readings of levels."""
@@ -135,9 +138,9 @@ class ValueTerms(TermKind):
         """Return the weight before any row is seen: each column counts once."""
         return 0.0 if block.level == NEIGHBOURS else 1.0
 
-    def column_alone(self, term: Term, held: HeldOut) -> bool:
+    def column_alone(self, term: Term, recipe: Recipe) -> bool:
         """Tell whether a term stands for its column where each column counts by itself."""
-        return term.level in (held.counts.recipe.wide_bins, EACH)
+        return term.level in (recipe.wide_bins, EACH)
 
     def add_tables(self, tables: TableBuilder) -> None:
         """Add the weighted score of each code of each column."""

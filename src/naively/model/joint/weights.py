@@ -7,7 +7,6 @@ gets its own, as far from that of its kind as held-out rows want it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -16,27 +15,23 @@ import numpy.typing as npt
 from ..._linear_algebra import cholesky, dot, product, solve, solve_by_root, squared
 from ..._threads import in_threads
 from ..._types import Floats, Singles
-from ...families.family import padded
 from ..recipe import Recipe
 from .coefficients import is_clear
+from .cross_fit import CrossFit, chosen_ridges, log_loss, measured_parts
 from .joint_fit import JointFit
 from .left_out import precision_of, row_blocks
-from .linear import linear_features
 from .pairs import PAIR, PairScores, TermGains, column_pairs, pair_terms, partners
-from .quadratic import ALPHA, RIDGE, Shrinkage, quadratic_is_affordable, quadratic_scores
-from .sample import FittingRows, fold_groups
+from .sample import FittingRows
 from .soft_rows import RowClasses
 from .term_counts import TermCounts
-from .term_kinds import kinds_of, term_kind
-from .terms import HeldOut, Term, Terms, TermValues
+from .term_kinds import term_kind
+from .terms import Term, Terms, TermValues
 
 # Multiplications from which on it pays to share them among threads.
 SHARED_PRODUCTS = 1 << 20
 # Newton's method: steps at most, steps on the same curvature, and the gain per row at which it ends; where a ridge is
 # chosen by gains of more than a nat, the gain in nats. Numerical.
 STEPS, SAME_CURVATURE, TOLERANCE, ENOUGH = 60, 8, 1e-9, 0.02
-# Bytes of counts without each fold that are kept: of larger ones, they are made again for each use.
-KEPT_BYTES = 1 << 26
 
 Found = TypeVar("Found")
 
@@ -229,172 +224,6 @@ class TermBlock(NamedTuple):
         return out
 
 
-# -- rows scored by the counts without their fold ----------------------------------------------------------------------
-
-
-class CrossFit:
-    """The terms of rows, each scored by the counts without its fold.
-
-    A part of the rows may be taken out of all counts: what is fitted to the other rows can be measured on it.
-    """
-
-    def __init__(
-        self, counts: TermCounts, rows: FittingRows, ridges: Mapping[str, float], test: slice | None = None
-    ) -> None:
-        self.counts, self.rows, self.ridges, self.test = counts, rows, dict(ridges), test
-        self._base = counts if test is None else counts.without(rows.take(test))
-        self._parts = [rows.take(fold) for fold in rows.folds]
-        self._kept: list[TermCounts] | None = None
-        if counts.joint.products.nbytes * len(rows.folds) <= KEPT_BYTES:
-            self._kept = [self._without(at) for at in range(len(rows.folds))]
-
-    @cached_property
-    def weights(self) -> Floats:
-        """What each row weighs while something is fitted: those that measure, nothing."""
-        found = self.rows.effective.copy()
-        if self.test is not None:
-            found[self.test] = 0.0
-        return found
-
-    def _without(self, at: int) -> TermCounts:
-        """Return the counts without a fold, and without the rows that measure."""
-        fold, test = self.rows.folds[at], self.test
-        return self._base if test is not None and fold_in(fold, test) else self._base.without(self._parts[at])
-
-    def folds(self) -> Iterable[tuple[slice, HeldOut]]:
-        """Give the rows of each fold with the counts of all others."""
-        for at, (fold, part) in enumerate(zip(self.rows.folds, self._parts, strict=True)):
-            counts = self._without(at) if self._kept is None else self._kept[at]
-            yield fold, HeldOut(counts, part, self.ridges)
-
-    def measured(self) -> list[HeldOut]:
-        """Return the rows of some folds with the counts of all others: as many as measure a choice of settings."""
-        found, seen = list[HeldOut](), 0.0
-        for _, held in self.folds():
-            if seen >= self.counts.recipe.measured_rows:
-                break
-            found.append(held)
-            seen += float(held.rows.effective.sum())
-        return found
-
-    def choose_ridges(self) -> None:
-        """Choose the ridges of linear terms, and the shrinkage of the quadratic one, on held-out rows."""
-        recipe, kinds = self.counts.recipe, {kind.name for kind in kinds_of(self.counts.recipe)}
-        wanted = linear_features(self.counts.grid) if "linear" in kinds else ()
-        quadratic = "quadratic" in kinds and quadratic_is_affordable(self.counts)
-        if not wanted and not quadratic:
-            return
-        folds = self.measured()
-        seen = self.rows.take(slice(0, sum(len(held.rows) for held in folds)))  # the first folds, one after the other
-        weights, prior = seen.effective, self.counts.prior[:, None]
-
-        def losses(scored: Callable[[HeldOut], Floats]) -> Floats:
-            """Return the loss of each row under the best of several weights of a term."""
-            scores = np.hstack([scored(held) for held in folds])
-            found = (row_losses(prior + by * scores, seen.truth) for by in recipe.term_weights)
-            return min(found, key=lambda rows: dot(weights, rows))
-
-        for which in wanted:
-
-            def under(ridge: float, which: str = which) -> Floats:
-                return losses(lambda held: held.counts.linear(which).scores(held.rows.cells, ridge))
-
-            self.ridges[which] = first_clear(recipe.linear_ridges, under, weights)
-        if quadratic:
-
-            def shrunk(by: Shrinkage) -> Floats:
-                return losses(lambda held: quadratic_scores(held, by))
-
-            alpha = recipe.quadratic_alphas[0]
-            ridge = first_clear(recipe.quadratic_ridges, lambda ridge: shrunk(Shrinkage(alpha, ridge)), weights)
-            alpha = first_clear(recipe.quadratic_alphas, lambda alpha: shrunk(Shrinkage(alpha, ridge)), weights)
-            self.ridges[ALPHA], self.ridges[RIDGE] = alpha, ridge
-
-    def terms(self) -> tuple[dict[Term, TermValues], Terms]:
-        """Return all terms but those of pairs, and the sums of those of pairs at each resolution, [class, row].
-
-        Sums are divided by the number of others that a column is paired with.
-        """
-        out, sums = dict[Term, TermValues](), dict[Term, Singles]()
-        shape, divisor = (len(self.counts.prior), len(self.rows)), np.float32(partners(self.counts))
-        for fold, held in self.folds():
-            for kind in kinds_of(self.counts.recipe):
-                for term, values in kind.values(held):
-                    if term not in out:
-                        out[term] = np.zeros(shape, dtype=np.float32)
-                    out[term][:, fold] = values
-            for scores in self.pairs:
-                total = sums.setdefault(scores.terms[0].block, np.zeros(shape, dtype=np.float32))
-                total[:, fold] = scores.sums(held.counts, held.rows) / divisor
-        return out | dict(self.rows.wide), sums
-
-    @cached_property
-    def pairs(self) -> list[PairScores]:
-        """The terms of all pairs at each resolution."""
-        if "pairs" in self.counts.recipe.left_out:
-            return []
-        found = (pair_terms(self.counts, level) for level in self.counts.recipe.pair_bins)
-        return [PairScores(self.counts, terms) for terms in found if terms]
-
-    def own_pairs(self, p: Floats) -> Terms:
-        """Return the terms of pairs that clearly gain by a weight of their own, given probabilities [class, row]."""
-        recipe, own = self.counts.recipe, list[Term]()
-        if not self.pairs:
-            return {}
-        error = -p * self.weights
-        self.rows.truth.add_to(error, self.weights)
-        p, error = (padded(np.ascontiguousarray(part.T, dtype=np.float64)) for part in (p, error))
-        along = [np.zeros((2, len(scores.terms))) for scores in self.pairs]  # the slope and the curvature
-        for fold, held in self.folds():
-            for scores, sums in zip(self.pairs, along, strict=True):
-                sums += scores.gains(held.counts, held.rows, p[fold], error[fold], self.weights[fold])
-        for scores, (slope, curve) in zip(self.pairs, along, strict=True):
-            gain, least = slope * np.abs(slope) / (2 * (curve + 1)), max(recipe.least_gain, float(np.log(len(slope))))
-            most = np.argsort(-gain, kind="stable")[: recipe.own_pairs]
-            own += [scores.terms[int(at)] for at in most if gain[at] > least]
-        if not own:
-            return {}
-        return self.pair_values(own)
-
-    def pair_values(self, terms: Sequence[Term]) -> Terms:
-        """Return some terms of pairs, [class, row]."""
-        if not terms:
-            return {}
-        values = np.empty((len(terms), len(self.counts.prior), len(self.rows)), dtype=np.float32)
-        scores = PairScores(self.counts, terms)
-        for fold, held in self.folds():
-            values[:, :, fold] = scores.values(held.counts, held.rows)
-        return dict(zip(terms, values, strict=True))
-
-
-def fold_in(fold: slice, test: slice) -> bool:
-    """Tell whether a fold is part of some rows."""
-    return bool(test.start <= fold.start and fold.stop <= test.stop)
-
-
-def row_losses(scores: Floats, truth: RowClasses) -> Floats:
-    """Return the log loss of each row, given scores [class, row]."""
-    below = scores - scores.max(axis=0)
-    return np.asarray(np.log(np.exp(below).sum(axis=0)) - truth.mean_of(below))
-
-
-def log_loss(scores: Floats, truth: RowClasses, weights: Floats) -> float:
-    """Return the mean log loss of scores [class, row]."""
-    return dot(weights, row_losses(scores, truth)) / float(weights.sum())
-
-
-def first_clear(choices: Sequence[float], losses: Callable[[float], Floats], weights: Floats) -> float:
-    """Return the first of several choices, or a later one whose held-out loss is clearly less; none after a rise."""
-    best, least = choices[0], losses(choices[0])
-    for choice in choices[1:]:
-        found = losses(choice)
-        if is_clear(least - found, weights):
-            best, least = choice, found
-        elif dot(weights, found - least) > 0:
-            break
-    return best
-
-
 # -- all weights -------------------------------------------------------------------------------------------------------
 
 
@@ -414,10 +243,13 @@ class Candidates(NamedTuple):
     def of(cls, cross: CrossFit) -> Candidates | None:
         """Return the terms of rows by counts without their folds; None if there are none."""
         counts, rows, test, recipe = cross.counts, cross.rows, cross.test, cross.counts.recipe
-        values, together = cross.terms()
-        if not values and not together:
+        values = cross.terms()
+        pairs = [] if "pairs" in recipe.left_out else [
+            term for level in recipe.pair_bins for term in pair_terms(counts, level)
+        ]  # fmt: skip
+        if not values and not pairs:
             return None
-        alone = columns_alone(values, HeldOut(counts, rows, cross.ridges))
+        alone = columns_alone(values, recipe, len(rows))
         losses = {"each column alone": log_loss(counts.prior[:, None] + alone, rows.truth, rows.effective)}
         scaled = {term: term_kind(term).scaled(term, found) for term, found in values.items()}
         singles: Terms = {term: found for term, (found, _) in scaled.items()}
@@ -429,16 +261,20 @@ class Candidates(NamedTuple):
 
         blocks = block_sums(singles)
         start, problem = start_weights(blocks), problem_of(blocks)
-        first = problem.solve(start, start, recipe.block_ridge, without=test)
-        own = cross.own_pairs(problem.probabilities(first.both)[0])
-        blocks |= together
-        start = start_weights(blocks)
-        pulls = np.array([term_kind(block).pull(block, at) for block, at in zip(blocks, start.tolist(), strict=True)])
-        problem = problem_of(blocks)
-        tied = problem.solve(start, pulls, recipe.block_ridge, without=test)
+        tied = problem.solve(start, start, recipe.block_ridge, without=test)
+        together, own = Terms(), Terms()
+        if pairs:
+            scores, divisor = PairScores(cross, pairs), np.float32(partners(counts))
+            together, gains = scores.sums_and_gains(problem.probabilities(tied.both)[0])
+            together = {block: total / divisor for block, total in together.items()}
+            own = PairScores(cross, most_gaining_pairs(pairs, gains, recipe)).values()
+            blocks |= together
+            start, problem = start_weights(blocks), problem_of(blocks)
+            pulls = [term_kind(block).pull(block, at) for block, at in zip(blocks, start.tolist(), strict=True)]
+            tied = problem.solve(start, np.array(pulls), recipe.block_ridge, without=test)
         by_block = dict(zip(blocks, tied.weights.tolist(), strict=True))
-        gains = TermGains(problem.probabilities(tied.both)[0].astype(np.float32), rows.truth, cross.weights)
-        terms = {**most_gaining(singles, gains, recipe), **together, **own}
+        gain_of = TermGains(problem.probabilities(tied.both)[0].astype(np.float32), rows.truth, cross.weights)
+        terms = {**most_gaining(singles, gain_of, recipe), **together, **own}
         towards = np.array([0.0 if term in own else by_block[term.block] for term in terms])
         return cls(cross, problem_of(terms), tuple(terms), own.keys(), sizes, towards, tied.bias, losses)
 
@@ -468,13 +304,13 @@ class FittedWeights(NamedTuple):
 def fit_weights(counts: TermCounts, rows: FittingRows, ridges: Mapping[str, float]) -> FittedWeights:
     """Return the weights of terms fitted on held-out scores of rows."""
     cross = CrossFit(counts, rows, ridges)
-    cross.choose_ridges()
+    cross.ridges |= chosen_ridges(cross)
     found = Candidates.of(cross)
     if found is None:
         none = log_loss(np.tile(counts.prior[:, None], len(rows)), rows.truth, rows.effective)
         fit = JointFit({}, {}, counts.prior, {"each column alone": none}, len(rows), copies=rows.copies)
         return FittedWeights(fit, np.tile(counts.prior[:, None], len(rows)))
-    parts = measured_parts(cross)
+    parts = [part for part in map(Candidates.of, measured_parts(cross)) if part is not None]
     ridge, near, losses = own_ridge(parts, counts.recipe)
     best = found.solve(found.tied(), counts.recipe.tied_ridge if ridge is None else ridge)
     weights = {term: float(by) / found.sizes.get(term, 1.0) for term, by in zip(found.terms, best.weights, strict=True)}
@@ -484,17 +320,6 @@ def fit_weights(counts: TermCounts, rows: FittingRows, ridges: Mapping[str, floa
     scores = ((part.cross.test, part.problem.scores(one.both)) for part, one in zip(parts, near, strict=True))
     known = tuple((test, part) for test, part in scores if test is not None)
     return FittedWeights(fit, found.problem.scores(best.both), known)
-
-
-def measured_parts(cross: CrossFit) -> list[Candidates]:
-    """Return all that is fitted without some of the rows, for as many of them as measure the choice of a ridge."""
-    recipe, found, seen = cross.counts.recipe, list[Candidates](), 0.0
-    for test in fold_groups(cross.rows, recipe.outer_folds)[: recipe.most_measured]:
-        if seen < recipe.measured_rows and test.stop - test.start < len(cross.rows):
-            part = Candidates.of(CrossFit(cross.counts, cross.rows, cross.ridges, test))
-            found += [] if part is None else [part]
-            seen += float(cross.rows.effective[test].sum())
-    return found
 
 
 def own_ridge(
@@ -527,10 +352,10 @@ def own_ridge(
     return chosen, best, told | {"weights of their own": dot(weights, least) / float(weights.sum())}
 
 
-def columns_alone(values: Mapping[Term, TermValues], held: HeldOut) -> Floats:
+def columns_alone(values: Mapping[Term, TermValues], recipe: Recipe, rows: int) -> Floats:
     """Return the sum of the terms in which each column counts by itself, [class, row]."""
-    alone = [found for term, found in values.items() if term_kind(term).column_alone(term, held)]
-    return np.asarray(np.sum(alone, axis=0, dtype=np.float64)) if alone else np.zeros((1, len(held.rows)))
+    alone = [found for term, found in values.items() if term_kind(term).column_alone(term, recipe)]
+    return np.asarray(np.sum(alone, axis=0, dtype=np.float64)) if alone else np.zeros((1, rows))
 
 
 def block_sums(terms: Terms) -> Terms:
@@ -567,6 +392,17 @@ def most_gaining(singles: Terms, gains: TermGains, recipe: Recipe) -> Terms:
     least = set(sorted(single, key=lambda term: (-gain[term], str(term)))[recipe.own_values :])
     kept = {term: values for term, values in singles.items() if term not in least}
     return kept | block_sums({term: singles[term] for term in single if term in least})
+
+
+def most_gaining_pairs(pairs: Sequence[Term], gains: Floats, recipe: Recipe) -> list[Term]:
+    """Return the pairs at each resolution that clearly gain by a weight of their own."""
+    out, levels = list[Term](), np.array([term.level for term in pairs])
+    for level in dict.fromkeys(levels.tolist()):
+        at = np.flatnonzero(levels == level)
+        least = max(recipe.least_gain, float(np.log(len(at))))
+        most = at[np.argsort(-gains[at], kind="stable")[: recipe.own_pairs]]
+        out += [pairs[one] for one in most.tolist() if gains[one] > least]
+    return out
 
 
 def weights_of_terms(counts: TermCounts, singles: Iterable[Term], weights: Mapping[Term, float]) -> dict[Term, float]:

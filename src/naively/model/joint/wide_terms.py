@@ -15,7 +15,7 @@ from ...families.family import ScoreTerm, TextTerm, scores_of
 from ..recipe import Recipe
 from .left_out import HeldOutRows, likelihood_left_out
 from .soft_rows import RowClasses
-from .terms import HeldOut, Term, TermKind, TermValues
+from .terms import Term, TermKind, TermValues
 from .weighted_terms import WeightedTerm, WeightedTextTerm
 from .word_offsets import WordOffsets
 from .word_terms import WORD_TERMS, WordAssociations
@@ -134,7 +134,7 @@ class WideTerms(TermKind):
         """Return the weight before any row is seen: each column counts once."""
         return {VECTORS: 1.0, COUNTS: 0.0}.get(block.kind, 1 / len(WORD_TERMS))
 
-    def column_alone(self, term: Term, held: HeldOut) -> bool:
+    def column_alone(self, term: Term, recipe: Recipe) -> bool:
         """Tell whether a term stands for its column."""
         return term.kind in (VECTORS, WORD_TERMS[0])
 
