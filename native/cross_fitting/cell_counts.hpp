@@ -22,16 +22,14 @@ struct CellCounts {
 
     double* line(size_t cell) { return n.data() + cell * width; }
 
+    // Adds rows so many times: -1 takes them out.
     template <class CellOf>
-    void subtract(const FoldedRows& rows, size_t begin, size_t end, CellOf&& cell_of) {
+    void add(const FoldedRows& rows, size_t begin, size_t end, double times, CellOf&& cell_of) {
         for (size_t row = begin; row < end; ++row) {
             double* to = line(cell_of(row));
-            for (int64_t e = rows.entries[row]; e < rows.entries[row + 1]; ++e) to[rows.labels[e]] -= rows.weights[e];
+            for (int64_t e = rows.entries[row]; e < rows.entries[row + 1]; ++e)
+                to[rows.labels[e]] += times * rows.weights[e];
         }
-    }
-    // Fractions leave less than nothing by rounding.
-    void end_at_zero() {
-        for (double& x : n) x = std::max(x, 0.0);
     }
 };
 
@@ -48,7 +46,9 @@ class RatioLines {
         lines_.resize(begin + width_);
         fill(cell, n_.data(), e_.data());
         for (size_t c = 0; c < width_; c += LANES) {
-            Vec ratio = (load(n_.data() + c) + all(pseudo)) / (load(e_.data() + c) + all(pseudo));
+            // Fractions leave less than nothing by rounding.
+            Vec n = larger(load(n_.data() + c), all(0.0)), expected = larger(load(e_.data() + c), all(0.0));
+            Vec ratio = (n + all(pseudo)) / (expected + all(pseudo));
             store(lines_.data() + begin + c, logarithm(ratio));
         }
         met_.push_back(uint32_t(cell));

@@ -40,41 +40,55 @@ class TermLines {
                 for (size_t y = 0; y < codes_j; ++y)
                     base.line(size_t(bins_i[x]) * wide_ + size_t(bins_j[y]))[k] += line[y];
         }
-        auto cell_of = [&](size_t row) { return size_t(cells[row]); };
-        base.subtract(rows, rows.test, rows.test_end, cell_of);
-        for (size_t fold = 0; fold < rows.folds; ++fold) score_fold(base, fold, rows, cells, pseudo);
+        base.add(rows, rows.test, rows.test_end, -1.0, [&](size_t row) { return size_t(cells[row]); });
+        score_folds(base, rows, cells, pseudo);
     }
 
     const double* of(size_t row) const { return lines_.line(place_[row]); }
 
   private:
-    void score_fold(const CellCounts& base, size_t fold, const FoldedRows& rows, const std::vector<uint32_t>& cells,
-                    double pseudo) {
-        CellCounts counts = base;
-        size_t width = base.width, none = high_ * wide_, begin = rows.first(fold), end = rows.first(fold + 1);
-        if (!rows.tests(fold)) counts.subtract(rows, begin, end, [&](size_t row) { return size_t(cells[row]); });
-        counts.end_at_zero();
-        std::vector<double> of_first(high_ * width, 0.0), of_second(wide_ * width, 0.0), share(width, 0.0);
-        for (size_t x = 0; x < high_; ++x)
-            for (size_t y = 0; y < wide_; ++y) {
-                const double* line = counts.line(x * wide_ + y);
-                for (size_t c = 0; c < width; c += LANES) {
-                    Vec n = load(line + c);
-                    store(of_first.data() + x * width + c, load(of_first.data() + x * width + c) + n);
-                    store(of_second.data() + y * width + c, load(of_second.data() + y * width + c) + n);
-                }
-            }
-        for (size_t x = 0; x < high_; ++x)
-            for (size_t c = 0; c < width; ++c) share[c] += of_first[x * width + c];
-        for (double& s : share) s = s > 0 ? 1.0 / s : 0.0;
+    // The rows of a fold are taken out of the counts, and put back once they have their scores.
+    void score_folds(CellCounts& counts, const FoldedRows& rows, const std::vector<uint32_t>& cells, double pseudo) {
+        size_t width = counts.width, none = high_ * wide_;
+        std::vector<double> of_first(high_ * width), of_second(wide_ * width), share(width);
+        auto cell_of = [&](size_t row) { return size_t(cells[row]); };
         auto fill = [&](size_t cell, double* n, double* expected) {
             const double *first = of_first.data() + cell / wide_ * width, *second = of_second.data() + cell % wide_ * width;
             for (size_t c = 0; c < width; ++c)
                 n[c] = counts.line(cell)[c], expected[c] = first[c] * second[c] * share[c];
         };
-        for (size_t row = begin; row < end; ++row)
-            place_[row] = cells[row] == none ? lines_.nothing() : lines_.place(cells[row], pseudo, fill);
-        lines_.forget_cells();
+        for (size_t fold = 0; fold < rows.folds; ++fold) {
+            size_t begin = rows.first(fold), end = rows.first(fold + 1);
+            if (!rows.tests(fold)) counts.add(rows, begin, end, -1.0, cell_of);
+            add_up(counts, of_first, of_second, share);
+            for (size_t row = begin; row < end; ++row)
+                place_[row] = cells[row] == none ? lines_.nothing() : lines_.place(cells[row], pseudo, fill);
+            if (!rows.tests(fold)) counts.add(rows, begin, end, 1.0, cell_of);
+            lines_.forget_cells();
+        }
+    }
+    // The counts of each column, and 1 over those of all rows.
+    void add_up(const CellCounts& counts, std::vector<double>& of_first, std::vector<double>& of_second,
+                std::vector<double>& share) const {
+        size_t width = counts.width;
+        std::fill(of_second.begin(), of_second.end(), 0.0);
+        std::fill(share.begin(), share.end(), 0.0);
+        for (size_t c = 0; c < width; c += LANES) {
+            Vec whole{};
+            for (size_t x = 0; x < high_; ++x) {
+                Vec sum{};
+                const double* line = counts.n.data() + x * wide_ * width + c;
+                double* to = of_second.data() + c;
+                for (size_t y = 0; y < wide_; ++y, line += width, to += width) {
+                    Vec n = load(line);
+                    sum += n;
+                    store(to, load(to) + n);
+                }
+                store(of_first.data() + x * width + c, sum);
+                whole += sum;
+            }
+            store(share.data() + c, choose(whole > all(0.0), all(1.0) / choose(whole > all(0.0), whole, all(1.0)), all(0.0)));
+        }
     }
 
     size_t wide_, high_;

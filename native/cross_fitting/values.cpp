@@ -14,14 +14,13 @@ void score_term(const int32_t* cells, size_t size, const double* totals, const F
     auto cell_of = [&](size_t row) { return cells[row] < 0 ? size : size_t(cells[row]); };
     for (size_t cell = 0; cell < size; ++cell)
         std::copy(totals + cell * rows.classes, totals + (cell + 1) * rows.classes, base.line(cell));
-    base.subtract(rows, rows.test, rows.test_end, cell_of);
+    base.add(rows, rows.test, rows.test_end, -1.0, cell_of);
     RatioLines lines(size, base.width);
     std::vector<double> of_class(base.width);
     for (size_t fold = 0; fold < rows.folds; ++fold) {
         CellCounts counts = base;
         size_t begin = rows.first(fold), end = rows.first(fold + 1);
-        if (!rows.tests(fold)) counts.subtract(rows, begin, end, cell_of);
-        counts.end_at_zero();
+        if (!rows.tests(fold)) counts.add(rows, begin, end, -1.0, cell_of);
         std::fill(of_class.begin(), of_class.end(), 0.0);
         for (size_t cell = 0; cell < size; ++cell)
             for (size_t c = 0; c < base.width; ++c) of_class[c] += counts.line(cell)[c];

@@ -63,4 +63,4 @@ def answers_without_rows(fitted: FittedClassifier, rows: Rows, heavy: Rows) -> A
 def folds_of(parameters: Parameters, rows: int) -> int:
     """Return in how many folds so many rows are held out."""
     recipe = parameters.recipe
-    return min(recipe.folds if rows < recipe.many_rows else recipe.folds_of_many, rows)
+    return min(recipe.folds, rows)

@@ -16,7 +16,7 @@ from ..._types import Codes, Floats, Longs
 from ..recipe import Recipe
 from .coefficients import is_clear
 from .normal import ALPHA, LINEAR_RIDGE, RIDGE, Shrinkage, cross_normal
-from .sample import FittingRows, fold_groups
+from .sample import FittingRows
 from .soft_rows import RowClasses
 from .term_counts import TermCounts
 from .term_kinds import kinds_of
@@ -66,7 +66,7 @@ class CrossFit:
 def measured_parts(cross: CrossFit) -> list[CrossFit]:
     """Return the same without some of the rows, for as many of them as measure a choice."""
     recipe, found, seen = cross.counts.recipe, list[CrossFit](), 0.0
-    for test in fold_groups(cross.rows, recipe.outer_folds)[: recipe.most_measured]:
+    for test in cross.rows.folds[: recipe.most_measured]:
         if seen < recipe.measured_rows and test.stop - test.start < len(cross.rows):
             found.append(CrossFit(cross.counts, cross.rows, cross.ridges, test))
             seen += float(cross.rows.effective[test].sum())

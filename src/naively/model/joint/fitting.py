@@ -182,7 +182,7 @@ def weight_sample(
     weights = np.ones(len(at)) if rows.weights is None else rows.weights[at]
     if model.copies and weights.sum() <= most:  # a weight of 2 is two rows, which may lie in two folds
         at, weights = np.repeat(at, weights.astype(np.int64)), np.ones(int(weights.sum()))
-    order, folds = deal_out(y[at], recipe.folds if len(at) < recipe.many_rows else recipe.folds_of_many)
+    order, folds = deal_out(y[at], recipe.folds)
     at = at[order]
     return rows_at(rows, at), y[at], weights[order], at, folds
 

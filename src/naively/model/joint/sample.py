@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,10 +115,3 @@ def deal_out(y: Codes, folds: int) -> tuple[Places, tuple[slice, ...]]:
     starts: Longs = offsets_of(np.bincount(fold))
     bounds = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
     return np.argsort(fold, kind="stable"), tuple(slice(begin, end) for begin, end in bounds)
-
-
-def fold_groups(rows: FittingRows, most: int) -> list[slice]:
-    """Return neighbouring folds put together to at most so many."""
-    bounds = [fold.start for fold in rows.folds] + [len(rows)]
-    cuts = np.unique(np.linspace(0, len(rows.folds), min(most, len(rows.folds)) + 1).round().astype(int)).tolist()
-    return [slice(bounds[a], bounds[b]) for a, b in pairwise(cuts)]
