@@ -48,6 +48,8 @@ const Kernels kernels{
     fit_offsets,
     fit_word_offsets,
     score_word_offsets,
+    term_scores,
+    fit_term_weights,
     multiply,
     multiply,
     multiply_vector,

@@ -123,6 +123,12 @@ struct Kernels {
                                const Run&);
     // out[row][class] = the length of the row times the sum of the offsets of its words.
     void (*score_word_offsets)(const WordOffsetRows&, size_t rows, const float* table, float* out, const Run&);
+    // Scores [class][row] of terms under weights and then biases, less those of the highest class.
+    void (*term_scores)(const TermRows&, const double* v, double* out, const Run&);
+    // Weights, which are not negative, and biases of least penalized log loss, by Newton's method from where they are;
+    // a gain that is enough ends it. curve: the curvature of the loss, to begin with if it is known.
+    void (*fit_term_weights)(const TermRows&, const WeightPenalty&, double enough, bool curve_is_known, double* curve,
+                             double* parameters, const Run&);
 
     // Linear algebra: the same bits at every level, by any number of threads, and for a row alone or beside others.
 

@@ -162,6 +162,35 @@ void score_word_offsets(Offsets starts, WordNumbers words, Singles lengths, Sing
     without_gil(threads, [&](const Run& run) { kernels().score_word_offsets(x, rows, table.data(), out.data(), run); });
 }
 
+using TermLines = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+TermRows term_rows(const TermLines& x, const ConstTable& truth, const ConstVector& weights) {
+    size_t classes = x.shape(0) + 1, rows = x.shape(2);
+    require(truth.shape(0) == classes && truth.shape(1) == rows && weights.shape(0) == rows,
+            "There must be a truth for each class and row, and a weight for each row.");
+    return {x.data(), x.shape(1), classes, rows, truth.data(), weights.data()};
+}
+
+void term_scores(TermLines x, ConstTable truth, ConstVector weights, ConstVector v, Table out, int threads) {
+    TermRows rows = term_rows(x, truth, weights);
+    require(v.shape(0) == rows.terms + rows.classes && out.shape(0) == rows.classes && out.shape(1) == rows.rows,
+            "There must be a weight for each term, a bias for each class, and a place for each score.");
+    without_gil(threads, [&](const Run& run) { kernels().term_scores(rows, v.data(), out.data(), run); });
+}
+
+void fit_term_weights(TermLines x, ConstTable truth, ConstVector weights, ConstVector pulls, ConstVector towards,
+                      double enough, bool curve_is_known, Table curve, Vector parameters, int threads) {
+    TermRows rows = term_rows(x, truth, weights);
+    size_t size = rows.terms + rows.classes;
+    require(pulls.shape(0) == size && towards.shape(0) == size && parameters.shape(0) == size,
+            "There must be a pull, a value and a parameter for each term and class.");
+    require(curve.shape(0) == size && curve.shape(1) == size, "The curvature must be of all parameters.");
+    WeightPenalty penalty{pulls.data(), towards.data()};
+    without_gil(threads, [&](const Run& run) {
+        kernels().fit_term_weights(rows, penalty, enough, curve_is_known, curve.data(), parameters.data(), run);
+    });
+}
+
 }  // namespace
 
 void bind_fitting(nb::module_& m) {
@@ -187,6 +216,13 @@ void bind_fitting(nb::module_& m) {
           "positions"_a.noconvert(), "steps"_a.noconvert(), "evaluations"_a, "tolerance"_a, "memory"_a,
           "parameters"_a.noconvert(), "threads"_a = 1,
           "Go from parameters [offset, then slope of each run; class] to those of least log loss with its penalty.");
+    m.def("term_scores", &term_scores, "x"_a.noconvert(), "truth"_a.noconvert(), "weights"_a.noconvert(),
+          "v"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
+          "Scores [class, row] of terms under weights and then biases, less those of the highest class.");
+    m.def("fit_term_weights", &fit_term_weights, "x"_a.noconvert(), "truth"_a.noconvert(), "weights"_a.noconvert(),
+          "pulls"_a.noconvert(), "towards"_a.noconvert(), "enough"_a, "curve_is_known"_a, "curve"_a.noconvert(),
+          "parameters"_a.noconvert(), "threads"_a = 1,
+          "Weights of terms and biases of classes of least penalized log loss; both arrays are changed in place.");
 }
 
 }  // namespace naively

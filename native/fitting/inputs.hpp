@@ -57,4 +57,19 @@ struct WordOffsetFitting {
     double tolerance;
 };
 
+// Rows as weights of terms are fitted to them: terms less those of the first class, [class - 1][term][row].
+struct TermRows {
+    const float* x;
+    size_t terms, classes, rows;
+    const double* truth;    // [class][row], the probability of each class
+    const double* weights;  // [row]
+
+    const float* term(size_t k, size_t t) const { return x + ((k - 1) * terms + t) * rows; }
+};
+
+// What holds weights, and after them biases, near given values.
+struct WeightPenalty {
+    const double *pulls, *towards;  // [term and class]
+};
+
 }  // namespace naively

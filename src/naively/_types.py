@@ -14,6 +14,7 @@ Singles = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.int32]  # of values or classes: places on an axis, -1 for none
 Places = npt.NDArray[np.intp]  # indices of rows, columns or cells
 Longs = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
 Hashes = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 Objects = npt.NDArray[np.object_]

@@ -80,8 +80,8 @@ class Recipe:
 
     # -- what is chosen on held-out rows --------------------------------------------------------------------------
 
-    # Rows are scored by the counts without their fold. Measured on 36 tables, 3 repeats of 27 of them: ten folds 0.2672,
-    # five 0.2674.
+    # Rows are scored by the counts without their fold. Measured on 36 tables: ten folds 0.2672, five
+    # 0.2674.
     folds: int = 5
     # Choices are measured on as many folds as hold so many rows, but on no more than these; each of these folds is out
     # of all counts and fits then. Limits of time; on 36 tables 1,000 rows 0.2691, 500 rows 0.2694.
@@ -112,9 +112,7 @@ class Recipe:
 
     # Ridges, the strongest first. On tables where coefficients help most, the best is 100 to 1,000; sums of columns
     # want 0.1.
-    coefficient_ridges: tuple[float, ...] = (
-        3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03,
-    )  # fmt: skip
+    coefficient_ridges: tuple[float, ...] = (3000.0, 600.0, 120.0, 24.0, 5.0, 1.0, 0.2, 0.04)
     # Pulls as multiples of the ridge: of categories 1, of the line that bins follow, of what deviates from it, of
     # neighbours towards each other, and of pairs of values. The first three were compared on seven simulated tables.
     coefficient_line_pull: float = 0.01

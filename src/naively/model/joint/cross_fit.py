@@ -13,7 +13,6 @@ import numpy as np
 
 from ..._linear_algebra import dot
 from ..._types import Codes, Floats, Longs
-from ..recipe import Recipe
 from .coefficients import is_clear
 from .normal import ALPHA, LINEAR_RIDGE, RIDGE, Shrinkage, cross_normal
 from .sample import FittingRows

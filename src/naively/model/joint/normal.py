@@ -21,7 +21,7 @@ import numpy as np
 from ... import _kernels
 from ..._linear_algebra import cholesky, log_determinants, product, solve_by_root
 from ..._threads import threads_here
-from ..._types import Floats, Longs, Matrices
+from ..._types import Bytes, Floats, Longs, Matrices
 from ...data.grid import Cells, Grid
 from ...families.family import ScoreTerm
 from ...stats.accumulators import offsets_of
@@ -126,7 +126,7 @@ class NormalScores:
         sums = product(np.ascontiguousarray(self.joint.products[:, 0, self.first :]), to)
         return np.ascontiguousarray(self.joint.products[:, 0, 0]), sums, np.ascontiguousarray(products)
 
-    def rows(self, cells: Cells) -> tuple[Floats, Floats | None]:
+    def rows(self, cells: Cells) -> tuple[Floats, Bytes | None]:
         """Return rows along the directions, a missing value 0, and which of their columns are missing, if any is."""
         numbers, out = len(self.grid.numbers), np.zeros((len(cells), self.size))
         missing = np.empty((len(cells), len(self.sizes) + numbers), dtype=np.uint8)
@@ -293,9 +293,7 @@ class NormalTerms(TermKind):
         if weight := tables.weights.get(LINEAR):
             parts = scores.linear_parts(tables.ridges[LINEAR_RIDGE])
             # Only differences between classes matter; without what all share the numbers stay small.
-            slopes, constants = (
-                weight * (part - part.mean(axis=0)) for part in (parts.slopes, parts.constants)
-            )
+            slopes, constants = (weight * (part - part.mean(axis=0)) for part in (parts.slopes, parts.constants))
             tables.add_linear(scores.feature_slopes(slopes), constants.T)
         if weight := tables.weights.get(QUADRATIC):
             shrinkage = Shrinkage(tables.ridges[ALPHA], tables.ridges[RIDGE])

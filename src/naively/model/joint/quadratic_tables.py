@@ -20,8 +20,8 @@ from ..._types import Floats, Longs, Matrix
 from ...data.grid import Cells, Grid
 from ...families.family import padded
 from ...stats import Axis
-from .pair_tables import PairTables
 from .normal import Shrinkage
+from .pair_tables import PairTables
 from .term_counts import TermCounts
 
 # The kernel reads the squares of a class in tiles of so many lines (`QuadraticForm::TILE`).

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._types import Codes, Floats, Longs, Mask, Places
+from ..._types import Bytes, Codes, Floats, Longs, Mask, Places
 from ...data.grid import Cells
 from ...stats.accumulators import offsets_of
 from .soft_rows import RowClasses, SoftRows
@@ -56,20 +56,24 @@ class FittingRows:
         starts = offsets_of(np.bincount(rows, minlength=len(self)))
         return starts, classes.astype(np.int32), self.weights[rows] * proportions[rows, classes]
 
-    def along(self, scores: NormalScores) -> tuple[Floats, Floats | None]:
+    def along(self, scores: NormalScores) -> tuple[Floats, Bytes | None]:
         """Return the rows as the linear and the quadratic term read them; they are laid out once."""
-        if "along" not in self._laid:
-            self._laid["along"] = scores.rows(self.cells)
-        return self._laid["along"]
+        if (found := self._along.get("along")) is None:
+            found = self._along["along"] = scores.rows(self.cells)
+        return found
 
     def value_cells(self, layout: ValueLayout) -> Codes:
         """Return the cells of the rows in the terms of values, [term, row]; they are laid out once."""
-        if "values" not in self._laid:
-            self._laid["values"] = layout.cells_of(self)
-        return self._laid["values"]
+        if (found := self._value_cells.get("cells")) is None:
+            found = self._value_cells["cells"] = layout.cells_of(self)
+        return found
 
     @cached_property
-    def _laid(self) -> dict[str, Any]:
+    def _along(self) -> dict[str, tuple[Floats, Bytes | None]]:
+        return {}
+
+    @cached_property
+    def _value_cells(self) -> dict[str, Codes]:
         return {}
 
     def take(self, rows: slice | Places) -> FittingRows:

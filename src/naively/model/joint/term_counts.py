@@ -15,6 +15,7 @@ from ..recipe import RECIPE, Recipe
 from .normal import NormalScores
 from .values import ValueLayout
 
+
 @dataclass(frozen=True)
 class TermCounts:
     """What terms are computed from: pairs of columns, bins of numbers, and each column of labels, [class, label]."""

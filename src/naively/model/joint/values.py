@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,8 +125,9 @@ class ValueTerms(TermKind):
         """Give the terms of rows by counts without their fold, [class, row]."""
         layout, counts = cross.counts.layout, cross.counts
         out = np.empty((len(layout.terms), len(counts.prior), len(cross.rows)), dtype=np.float32)
-        about = (cross.rows.value_cells(layout), layout.offsets, np.ascontiguousarray(layout.totals(counts).T))
-        _kernels.cross_values(*about, *cross.folded, counts.recipe.value_pseudo_count, out, threads_here())
+        cells, totals = cross.rows.value_cells(layout), np.ascontiguousarray(layout.totals(counts).T)
+        about = (cells, layout.offsets, totals, *cross.folded)
+        _kernels.cross_values(*about, counts.recipe.value_pseudo_count, out, threads_here())
         yield from zip(layout.terms, out, strict=True)
 
     def start_group(self, block: Term) -> str | None:

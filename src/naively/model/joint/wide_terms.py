@@ -100,7 +100,7 @@ class TextColumn:
         self, x: Matrix, out: HeldOutRows, weights: Floats, prior: Floats, recipe: Recipe
     ) -> float | None:
         """Return the pseudo-texts with every word of least leave-one-out log loss."""
-        from .weights import WeightProblem
+        from .weights import WeightFit, WeightProblem
 
         losses = {}
         for pseudo in recipe.word_pseudo_counts:
@@ -108,7 +108,7 @@ class TextColumn:
             terms: list[Singles] = [np.asarray(part / spread_of_words(part), dtype=np.float32) for part in found]
             start = np.full(len(terms), 1 / len(WORD_TERMS))
             problem = WeightProblem(terms, RowClasses(out.y, out.soft), weights, prior, recipe)
-            losses[pseudo] = dot(weights, problem.losses(problem.solve(start, 0 * start, recipe.block_ridge)))
+            losses[pseudo] = dot(weights, problem.losses(problem.solve(WeightFit(np.concatenate([start, prior])), 0 * start, recipe.block_ridge)))
         return min(losses, key=lambda pseudo: losses[pseudo])
 
 
