@@ -23,12 +23,8 @@ from naively.families.family import padded
 from naively.model.joint.coefficients import COEFFICIENTS, NO_CLASS, CellLayout, CoefficientRows, Coefficients
 from naively.model.joint.sample import FittingRows, deal_out
 from naively.model.joint.soft_rows import SoftRows
-from naively.model.joint.term_counts import TermCounts
 from naively.model.recipe import RECIPE
-from naively.stats import Axis
-from naively.stats.pairs import JointCounts
 
-from .test_quadratic import features
 from .test_store import reforged
 
 # -- the kernels -------------------------------------------------------------------------------------------------------
@@ -254,7 +250,7 @@ BINS |= {"middles": (-2.0, -0.5, 0.5, 2.0), "low": -9.0, "high": 9.0, "center": 
 
 @st.composite
 def samples(draw):
-    """Draw rows on a grid, the classes and weights of each, and which of them are held out."""
+    """Draw rows on a grid, and the proportions of the classes of each."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     numbers, labels = draw(st.integers(0, 3)), draw(st.lists(st.integers(1, 4), max_size=3))
     rows, classes = draw(st.integers(1, 40)), draw(st.integers(2, 4))
@@ -275,45 +271,14 @@ def samples(draw):
     weights = rng.random(rows) * 3 if draw(st.booleans()) else rng.integers(1, 4, rows).astype(float)
     y, soft = truth.argmax(axis=1).astype(np.int32), SoftRows.of(np.ascontiguousarray(truth.T))
     sample = FittingRows(np.ascontiguousarray(codes), cells, y, weights, {}, soft=soft)
-    return grid, sample, truth, rng.random(rows) < draw(st.sampled_from([0.1, 0.5, 1.0]))
-
-
-def counted(grid, sample, truth, weights):
-    """Count rows by the plain definition."""
-    parts, x = truth.T * weights, features(grid, sample.cells)
-    products = np.array([(x * part[:, None]).T @ x for part in parts])
-    fine, starts = np.zeros((len(parts), grid.fine_bins)), grid.fine_offsets
-    tables = [np.zeros((len(parts), values.size)) for values in grid.labels]
-    for k, part in enumerate(parts):
-        for at in range(len(grid.numbers)):
-            there = sample.cells.fine[:, at] >= 0
-            np.add.at(fine[k], starts[at] + sample.cells.fine[there, at], part[there])
-        for at, table in enumerate(tables):
-            there = sample.labels[:, at] >= 0
-            np.add.at(table[k], sample.labels[there, at], part[there])
-    return TermCounts(JointCounts(Axis(tuple(range(len(parts)))), grid, fine, products), tables)
-
-
-@settings(max_examples=80, deadline=None)
-@given(samples())
-def test_counts_without_rows_are_those_of_the_rows_that_are_left(drawn):
-    grid, sample, truth, held = drawn
-    found = counted(grid, sample, truth, sample.weights).without(sample.take(np.flatnonzero(held)))
-    expected = counted(grid, sample, truth, np.where(held, 0.0, sample.weights))
-    assert_allclose(found.joint.products, expected.joint.products, rtol=1e-9, atol=1e-9)
-    assert_allclose(found.joint.fine, expected.joint.fine, rtol=1e-9, atol=1e-9)
-    for a, b in zip(found.tables, expected.tables, strict=True):
-        assert_allclose(a, b, rtol=1e-9, atol=1e-9)
-    assert not found.joint.products[expected.joint.products[:, 0, 0] == 0].any()
-    if not (sample.weights % 1).any() and sample.soft is None:  # whole numbers leave no rounding
-        assert_array_equal(found.joint.fine, expected.joint.fine)
+    return grid, sample, truth
 
 
 @settings(max_examples=40, deadline=None)
 @given(samples())
 def test_a_row_has_the_coefficients_of_its_values_and_of_its_pairs_of_values(drawn):
     """Each is read from the table of its column, or pair, by code; a missing value has none."""
-    grid, sample, truth, _ = drawn
+    grid, sample, truth = drawn
     columns, numbers, cells, classes = len(grid.names), len(grid.numbers), sample.cells, truth.shape[1]
     pairs = tuple((i, j) for i in range(columns) for j in range(i + 1, columns))[:3]
     layout = CellLayout(grid, pairs)
@@ -438,7 +403,7 @@ def made(request):
 
 
 def test_comparisons_of_sums_are_learned(made):
-    """At least 97 % of new rows are right, and fewer without coefficients; 98.0 to 100 % and 96.0 to 99.5 % were seen."""
+    """At least 97 % of new rows are right, fewer without coefficients; 98.0 to 100 % and 96.0 to 99.5 % were seen."""
     nb, rows, (X, y) = made
     accuracy = (nb.predict(X) == y).mean()
     without = WithoutCoefficients().fit(*rows)
@@ -449,7 +414,7 @@ def test_comparisons_of_sums_are_learned(made):
 
 
 def test_compared_products_are_learned():
-    """Balance scales in five folds: at least 97 % are right, and less without coefficients; 97.9 % and 90.2 % were seen."""
+    """Balance scales in five folds: at least 97 % right, less without coefficients; 97.9 % and 90.2 % were seen."""
     X, y = balance()
     fold = np.random.default_rng(0).permutation(len(y)) % 5
     right = {}
@@ -480,12 +445,23 @@ def naive_labels(rows, rng):
 
 @pytest.mark.parametrize("rows", [200, 600, 1500])
 @pytest.mark.parametrize("draw", [chance, naive_numbers, naive_labels])
-def test_no_coefficients_are_used_where_there_is_nothing_to_gain(draw, rows):
-    """Where classes are drawn at random, and where columns are independent within a class."""
+def test_hardly_any_coefficients_are_used_where_there_is_nothing_to_gain(draw, rows):
+    """Where classes are drawn at random, and where columns are independent within a class.
+
+    A fall of the loss of more than one nat and one standard error happens by chance: in 3 of 90 such fits of 200 and
+    600 rows, which raised the loss of new rows by 0.009 to 0.023.
+    """
+    used = 0
     for seed in range(5):
-        nb = nv.NaiveBayes().fit(*draw(rows, np.random.default_rng(seed)))
-        assert coefficients_of(nb) is None
-        assert "coefficients" not in nb.summary()
+        rng = np.random.default_rng(seed)
+        X, y = draw(rows, rng)
+        nb = nv.NaiveBayes().fit(X, y)
+        assert ("coefficients" in nb.summary()) == (coefficients_of(nb) is not None)
+        if coefficients_of(nb) is not None:
+            used += 1
+            new, truth = draw(4000, rng)
+            assert log_loss(nb, new, truth) < log_loss(WithoutCoefficients().fit(X, y), new, truth) + 0.03
+    assert used <= 1
 
 
 def test_the_summary_names_coefficients_and_the_loss_with_them(made):
@@ -655,7 +631,7 @@ def test_the_order_of_rows_is_of_no_account(made):
 
 @pytest.mark.filterwarnings("ignore::naively.StaleWarning")
 def test_coefficients_of_labels_that_were_forgotten_without_the_rows_are_dropped(tmp_path):
-    """The coefficients of other labels must not be read in their place: what is left answers as the weights alone do."""
+    """The coefficients of other labels must not be read in their place: what is left predicts as weights alone do."""
     (X, y), (new, truth) = drawn_rows("labels")
     nb = nv.NaiveBayes().fit(X, y)
     nb.save(tmp_path / "model.parquet")

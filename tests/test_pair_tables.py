@@ -8,12 +8,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import naively as nv
 from naively import _kernels as kernels
+from naively.model.joint.normal import Shrinkage
 from naively.model.joint.pair_tables import CELLS_AT_ONCE, PairTermArrays, pair_tables
 from naively.model.joint.term_counts import TermCounts
 from naively.stats.growing import Vocabulary
 
+from .test_quadratic import by_counts, drawn, features, missing_in, one_hot
 from .test_quadratic import counted as rows_counted
-from .test_quadratic import drawn, features, missing_in, one_hot
 
 OFFSETS = np.array([0, 4, 4, 7, 9])  # four columns; the second has no codes
 BINS = np.array([[0, 1, 2, 3, 0, 1, 2, 0, 1], [0, 0, 1, 1, 0, 1, 2, 0, 0]], dtype=np.int32)
@@ -45,7 +46,7 @@ def pair_ratios(n: np.ndarray, pseudo: float) -> np.ndarray:
 
 def merged(n: np.ndarray, to: np.ndarray, axis: int) -> np.ndarray:
     """Return counts with codes put together in bins."""
-    return np.stack([n.take(np.flatnonzero(to == bin), axis=axis).sum(axis=axis) for bin in range(to.max() + 1)], axis)
+    return np.stack([n.take(np.flatnonzero(to == one), axis=axis).sum(axis=axis) for one in range(to.max() + 1)], axis)
 
 
 def ratios(products: np.ndarray, term: int) -> np.ndarray:
@@ -155,28 +156,27 @@ def test_linear_scores_are_those_of_discriminant_analysis():
     counts = rows_counted(grid, cells, one_hot(y))
     theirs = LinearDiscriminantAnalysis(solver="lsqr").fit(cells.level, y)
     expected = theirs.decision_function(cells.level) - np.log(theirs.priors_)
-    found = counts.linear("numbers").scores(cells, 1e-9).T
+    found = by_counts(counts, cells, Shrinkage(1.0, 1e-9)).T
     np.testing.assert_allclose(found - found[:, :1], expected - expected[:, :1], atol=1e-6)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-@pytest.mark.parametrize("which", ["numbers", "bins"])
-def test_linear_scores_are_sums_of_slopes_and_of_the_constants_of_columns(which, missing):
+def test_linear_scores_are_sums_of_slopes_and_of_the_constants_of_columns(missing):
+    """Those that weights are fitted to are those that tables hold."""
     grid, cells, y = drawn(3, (3, 2), missing=missing)
     counts = rows_counted(grid, cells, one_hot(y))
-    linear = counts.linear(which)
-    slopes, constants = linear.coefficients(10.0)
-    by_feature = features(grid, cells)[:, linear.features]
-    expected = by_feature @ slopes + (1 - missing_in(grid, cells)) @ linear.by_column(constants)
-    np.testing.assert_allclose(linear.scores(cells, 10.0).T, expected - expected.max(axis=1, keepdims=True), atol=1e-9)
+    parts = counts.normal.linear_parts(10.0)
+    by_feature = features(grid, cells) @ counts.normal.feature_slopes(parts.slopes)
+    expected = by_feature + (1 - missing_in(grid, cells)) @ parts.constants.T
+    found = by_counts(counts, cells, Shrinkage(1.0, 10.0)).T
+    np.testing.assert_allclose(found, expected - expected.max(axis=1, keepdims=True), atol=1e-9)
 
 
-@pytest.mark.parametrize("which", ["numbers", "bins"])
-def test_slopes_are_finite_though_rounding_leaves_a_scatter_that_is_not_positive(which):
-    linear = model_of_pairs().counts.linear(which)
-    slopes = [linear.coefficients(1.0)[0]]
-    vars(linear)["_scatter"] = linear._scatter - 1e6 * np.eye(len(linear.features))
-    slopes.append(linear.coefficients(1.0)[0])
+def test_slopes_are_finite_though_rounding_leaves_a_scatter_that_is_not_positive():
+    normal = model_of_pairs().counts.normal
+    slopes = [normal.linear_parts(1.0).slopes]
+    vars(normal)["scatters"] = normal.scatters - 1e6 * np.eye(normal.size)
+    slopes.append(normal.linear_parts(1.0).slopes)
     assert np.isfinite(slopes).all()
 
 

@@ -11,26 +11,18 @@ import naively as nv
 from naively import _kernels as kernels
 from naively.data.frame import frame_of
 from naively.data.grid import Cells, Grid, LabelValues, NumberBins
-from naively.model.joint.quadratic import (
-    ALPHA,
-    QUADRATIC,
-    RIDGE,
-    QuadraticScores,
-    Shrinkage,
-    contrasts,
-    quadratic_is_affordable,
-    quadratic_scores,
-)
+from naively.model.joint.cross_fit import CrossFit
+from naively.model.joint.normal import ALPHA, QUADRATIC, RIDGE, NormalScores, Shrinkage, contrasts, cross_normal
 from naively.model.joint.quadratic_tables import QuadraticTable
 from naively.model.joint.sample import FittingRows
 from naively.model.joint.term_counts import TermCounts
-from naively.model.joint.terms import CELLS, HeldOut
+from naively.model.joint.terms import CELLS
 from naively.model.recipe import RECIPE
 from naively.stats import Axis
 from naively.stats.pairs import JointCounts
 
 SHRINKAGES = [Shrinkage(0.02, 1.0), Shrinkage(0.3, 30.0)]
-SHAPES = [(4, ()), (0, (3, 2, 4)), (3, (3, 1, 2))]  # numbers, and how many labels each column has
+SHAPES = [(4, ()), (0, (3, 2, 4)), (3, (3, 1, 2)), (2, (1,))]  # numbers, and how many labels each column has
 
 
 def features(grid, cells):
@@ -69,10 +61,12 @@ def counted(grid: Grid, cells: Cells, parts: np.ndarray) -> TermCounts:
 
 
 def by_counts(counts: TermCounts, cells: Cells, by: Shrinkage) -> np.ndarray:
-    """Return the scores of rows by counts, as weights are fitted to them, [class, row]."""
-    y, w = np.zeros(len(cells), np.int32), np.ones(len(cells))
-    labels = cells.codes[:, len(counts.grid.numbers) :]
-    return quadratic_scores(HeldOut(counts, FittingRows(labels, cells, y, w, {})), by)
+    """Return the scores of rows by counts, as weights are fitted to them, [class, row]; no row is left out of them."""
+    y, w, rows = np.zeros(len(cells), np.int32), np.zeros(len(cells)), slice(0, len(cells))
+    labels = np.ascontiguousarray(cells.codes[:, len(counts.grid.numbers) :])
+    found = cross_normal(CrossFit(counts, FittingRows(labels, cells, y, w, {}, (rows,)), {}), [by], 1)
+    assert found is not None
+    return found[0]
 
 
 def missing_in(grid: Grid, cells: Cells) -> np.ndarray:
@@ -85,8 +79,7 @@ def one_hot(y: np.ndarray, classes: int = 3) -> np.ndarray:
 
 def scored(counts: TermCounts, cells: Cells, by: Shrinkage) -> np.ndarray:
     """Return the scores of rows by the parts of the term, [class, row]; missing columns count for nothing."""
-    quadratic = QuadraticScores(counts.linear("numbers"))
-    parts, x = quadratic.parts(by), quadratic.rows(cells)
+    parts, x = counts.normal.parts(by), counts.normal.rows(cells)[0]
     known = 1 - missing_in(counts.grid, cells)
     scores = np.einsum("kde,rd,re->kr", parts.squares, x, x) + parts.slopes @ x.T + parts.constants @ known.T
     return scores - scores.max(axis=0)
@@ -130,9 +123,15 @@ def test_a_class_of_one_row_has_the_covariance_within_all_classes():
     grid, cells, y = drawn(3, (2,))
     y = np.where(np.arange(len(y)) == 0, 2, y % 2).astype(np.int32)
     counts = counted(grid, cells, one_hot(y))
-    quadratic = QuadraticScores(counts.linear("numbers"))
-    pooled = (quadratic.within + np.eye(4)) / len(y)
-    np.testing.assert_allclose(quadratic.covariance(2, SHRINKAGES[0], 1.0, float(len(y))), pooled)
+    scatters, rows = counts.normal.scatters, np.bincount(y)
+    assert rows[2] == 1
+    precisions = []
+    for scatter, size in zip(scatters, rows.tolist(), strict=True):
+        alpha = SHRINKAGES[0].alpha if size > 1 else 1.0
+        pooled = (alpha * scatters.sum(axis=0) + SHRINKAGES[0].ridge * np.eye(4)) / len(y)
+        precisions.append(np.linalg.inv(pooled + (1 - alpha) * scatter / size))
+    expected = -0.5 * (np.array(precisions) - np.mean(precisions, axis=0))
+    np.testing.assert_allclose(counts.normal.parts(SHRINKAGES[0]).squares, expected, atol=1e-9)
     assert np.isfinite(by_counts(counts, cells, SHRINKAGES[0])).all()
     assert np.isfinite(scored(counts, cells, SHRINKAGES[0])).all()
 
@@ -159,13 +158,14 @@ def test_counts_of_pairs_hold_the_scatter_of_each_class():
     nb = nv.NaiveBayes().fit(X, y)
     model = model_of(nb)
     columns = matrices(nb, X)
-    quadratic = QuadraticScores(model.counts.linear("numbers"))
-    x = quadratic.rows(columns[CELLS])
+    normal: NormalScores = model.counts.normal
+    x, missing = normal.rows(columns[CELLS])
+    assert missing is None
     for k, label in enumerate(model.classes.labels):
         own = x[y == label]
-        np.testing.assert_allclose(quadratic.means[k], own.mean(axis=0), atol=1e-12)
+        np.testing.assert_allclose(normal.means[k], own.mean(axis=0), atol=1e-12)
         expected = np.cov(own.T, bias=True) * len(own)
-        np.testing.assert_allclose(quadratic.scatters[k], expected, atol=1e-9 * len(X))
+        np.testing.assert_allclose(normal.scatters[k], expected, atol=1e-9 * len(X))
 
 
 def test_scatters_add_and_subtract_as_counts_do():
@@ -176,7 +176,7 @@ def test_scatters_add_and_subtract_as_counts_do():
         counted(grid, cells.take(rows), parts[:, rows]).joint for rows in (np.ones(len(y), bool), some, ~some)
     )
     for joint, expected in ((first + rest, whole), (whole - first, rest)):
-        scatters = [QuadraticScores(TermCounts(one, []).linear("numbers")).scatters for one in (joint, expected)]
+        scatters = [TermCounts(one, []).normal.scatters for one in (joint, expected)]
         np.testing.assert_allclose(*scatters, atol=1e-9)
 
 
@@ -184,7 +184,7 @@ def test_files_and_tables_give_the_same_scatters(tmp_path):
     X, y = mixed_table()
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     models = [nv.NaiveBayes().fit(X, y), nv.NaiveBayes().fit(tmp_path / "t.csv", target="y")]
-    of_table, of_file = (QuadraticScores(model_of(nb).counts.linear("numbers")).scatters for nb in models)
+    of_table, of_file = (model_of(nb).counts.normal.scatters for nb in models)
     np.testing.assert_array_equal(of_table, of_file)
 
 
@@ -294,12 +294,12 @@ def fitted():
 def test_classes_that_differ_in_covariance_are_told_apart(fitted):
     X, y, nb = fitted
     T, t = mixed_table(4000, seed=1, missing=0.1)
-    without = by_recipe(left_out=("quadratic",)).fit(X, y)
+    without = by_recipe(left_out=("normal",)).fit(X, y)
     ours, theirs = (log_loss(one, T, t) for one in (nb, without))
     assert model_of(nb).weights[QUADRATIC] > 0
     assert QUADRATIC not in model_of(without).weights
     assert ours < theirs - 0.03
-    assert "products of columns by class" in str(nb.summary())
+    assert "all columns at once, with a covariance for each class" in nb.summary()
 
 
 def test_contributions_add_up_to_the_score(fitted):
@@ -363,9 +363,13 @@ def test_a_term_without_weight_costs_nothing():
 def test_beyond_a_limit_there_is_no_term():
     grid, cells, y = drawn(3, (3, 2))
     counts = counted(grid, cells, one_hot(y))
-    assert quadratic_is_affordable(counts)  # 6 directions, 3 classes
+    assert counts.normal.by_class  # 6 directions, 3 classes
     for limit in ({"quadratic_features": 5}, {"quadratic_cells": 107}):
-        assert not quadratic_is_affordable(replace(counts, recipe=replace(RECIPE, **limit)))
+        less = replace(counts, recipe=replace(RECIPE, **limit)).normal
+        assert not less.by_class
+        # The linear scores are the same: they need the scatter within all classes alone.
+        for one, other in zip(counts.normal.linear_parts(1.0), less.linear_parts(1.0), strict=True):
+            np.testing.assert_allclose(*((0.0, 0.0) if one is None else (one, other)), atol=1e-9)
     X, t = mixed_table()
     model = model_of(by_recipe(quadratic_features=6).fit(X, t))  # 3 numbers, and 2 labels twice
     assert QUADRATIC not in model.weights

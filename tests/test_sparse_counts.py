@@ -13,8 +13,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
 from naively.estimator.refresh import up_to_date
-from naively.model.joint.associations import HeldOutRows
 from naively.model.joint.document_rows import DocumentRows
+from naively.model.joint.left_out import HeldOutRows
 from naively.model.recipe import RECIPE
 from naively.stats import Axis, Counts, Table, WordTable
 

@@ -1,4 +1,6 @@
 // Cross-fitting: rows scored by counts without their fold, as Python calls it.
+#include <algorithm>
+
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/levels.hpp"
@@ -22,7 +24,11 @@ FoldedRows folded_rows(size_t classes, const Labels& entries, const Classes& lab
     check_offsets(entries, rows, labels.shape(0), 0);
     check_offsets(bounds, folds, rows, 0);
     require(weights.shape(0) == labels.shape(0), "There must be a weight for each entry.");
-    require(test <= test_end && test_end <= rows, "The test must be some of the rows.");
+    auto is_bound = [&](size_t row) {
+        return std::binary_search(bounds.data(), bounds.data() + bounds.shape(0), int64_t(row));
+    };
+    require(test <= test_end && (test == test_end || (is_bound(test) && is_bound(test_end))),
+            "The test must be whole folds.");
     (void)labeled_rows(labels, std::nullopt, labels.shape(0), classes);
     return {rows,           classes,       folds, entries.data(), labels.data(),
             weights.data(), bounds.data(), test,  test_end};

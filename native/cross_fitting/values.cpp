@@ -1,4 +1,5 @@
 // Terms of single columns, of rows by counts without their fold. Compiled once per instruction level.
+#include <algorithm>
 #include <vector>
 
 #include "common/threads.hpp"
@@ -23,7 +24,10 @@ void score_term(const int32_t* cells, size_t size, const double* totals, const F
         if (!rows.tests(fold)) counts.add(rows, begin, end, -1.0, cell_of);
         std::fill(of_class.begin(), of_class.end(), 0.0);
         for (size_t cell = 0; cell < size; ++cell)
-            for (size_t c = 0; c < base.width; ++c) of_class[c] += counts.line(cell)[c];
+            for (size_t c = 0; c < base.width; ++c) {
+                double& n = counts.line(cell)[c];
+                of_class[c] += n = std::max(n, 0.0);  // fractions leave less than nothing by rounding
+            }
         double whole = 0.0;
         for (double x : of_class) whole += x;
         auto fill = [&](size_t cell, double* n, double* expected) {

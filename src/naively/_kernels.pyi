@@ -173,6 +173,16 @@ def fit_offsets(cells: Annotated[NDArray[numpy.int32], dict(shape=(None, None), 
     Go from parameters [offset, then slope of each run; class] to those of least log loss with its penalty.
     """
 
+def term_scores(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], truth: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], v: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
+    """
+    Scores [class, row] of terms under weights and then biases, less those of the highest class.
+    """
+
+def fit_term_weights(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], truth: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pulls: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], towards: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], enough: float, curve_is_known: bool, curve: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], parameters: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> None:
+    """
+    Weights of terms and biases of classes of least penalized log loss; both arrays are changed in place.
+    """
+
 @overload
 def multiply(a: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], symmetric: bool = False, threads: int = 1) -> None: ...
 

@@ -86,8 +86,9 @@ def chosen_ridges(cross: CrossFit) -> dict[str, float]:
     def losses(settings: Sequence[Shrinkage]) -> list[Floats]:
         """Return the loss of each row under the best of several weights of the term, for each setting."""
         found = cross_normal(cross, list(settings), folds)
-        if found is None:
-            return [np.full(len(seen), np.inf) for _ in settings]
+        if found is None:  # of one of them alone, or of each
+            none = [np.full(len(seen), np.inf)]
+            return none if len(settings) == 1 else [losses([by])[0] for by in settings]
         by_weight = [
             [row_losses(prior + by * part[:, : len(seen)], seen.truth) for by in recipe.term_weights] for part in found
         ]
@@ -105,6 +106,8 @@ def chosen_ridges(cross: CrossFit) -> dict[str, float]:
     if scores.by_class:
         at = first_clear(found[count:], seen.effective)
         ridge, first = recipe.quadratic_ridges[at], found[count + at]
+        if not np.isfinite(first).all():
+            return out
         weaker = losses([Shrinkage(alpha, ridge) for alpha in recipe.quadratic_alphas[1:]])
         out |= {ALPHA: recipe.quadratic_alphas[first_clear([first, *weaker], seen.effective)], RIDGE: ridge}
     return out
@@ -119,6 +122,8 @@ def first_clear(losses: Sequence[Floats], weights: Floats) -> int:
     """Return the first of several choices, or a later one whose held-out loss is clearly less; none after a rise."""
     best = 0
     for at in range(1, len(losses)):
+        if not np.isfinite(losses[at]).all():  # weaker penalties have no finite loss either
+            break
         gains = losses[best] - losses[at]
         if is_clear(gains, weights):
             best = at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -67,7 +68,9 @@ class JointModel(TableModel):
         self._on = joint.grid.places_among(*names)
         tables = self._grid_tables
         ordered = [table.level_count for table in tables]
-        self.counts = TermCounts(joint, [table.n for table in tables], ordered, recipe, self._places_on(joint.grid))
+        places = self._places_on(joint.grid)
+        joint = as_rows_are_read(joint, places)
+        self.counts = TermCounts(joint, [table.n for table in tables], ordered, recipe, places)
         self.fit, self._all_counts, self._how = fit, counts, (settings.missing, max_categories)
         self.copies = fit is None or fit.copies  # whether row weights count copies of a row
         self.pseudo_texts: dict[str, float] = {}  # by column of texts, how many pseudo-texts hold every word
@@ -287,3 +290,14 @@ def joint_of(counts: Counts, schema: Schema) -> JointCounts:
     """Return the counts of pairs of the columns of a schema."""
     assert counts.joint is not None
     return counts.joint.only(schema.names)
+
+
+def as_rows_are_read(joint: JointCounts, places: Sequence[Codes]) -> JointCounts:
+    """Return counts in which a label that no row is read as is a missing value: rare ones may count as one."""
+    grid, read = joint.grid, np.ones(joint.grid.features, dtype=bool)
+    for at, known in enumerate(places[: len(grid.labels)], len(grid.numbers)):
+        flags = grid.flags(at)
+        read[flags] = np.isin(np.arange(flags.stop - flags.start), known)
+    if read.all():
+        return joint
+    return replace(joint, products=joint.products * (read[:, None] & read))

@@ -121,7 +121,7 @@ class NormalScores:
         to, products = self.directions, self.joint.products[:, self.first :, self.first :]
         if not self.by_class:
             products = products.sum(axis=0, keepdims=True)
-        if any(self.sizes):
+        if self.sizes:  # a column of a single label has no direction
             products = np.stack([product(product(to.T, part), to) for part in products])
         sums = product(np.ascontiguousarray(self.joint.products[:, 0, self.first :]), to)
         return np.ascontiguousarray(self.joint.products[:, 0, 0]), sums, np.ascontiguousarray(products)
@@ -225,10 +225,11 @@ class NormalScores:
 
 def positive_root(matrix: Floats) -> Floats:
     """Return the root of a matrix that a ridge has made positive; where rounding leaves it so no more, more of it."""
-    for power in range(-12, 1):
+    more = np.abs(np.diagonal(matrix))
+    for power in range(-12, 2):
         if (root := cholesky(matrix)) is not None:
             return root
-        matrix = matrix + np.diag(np.abs(np.diagonal(matrix)) * 10.0**power + 1e-300)
+        matrix = matrix + np.diag(more * 10.0**power + 1e-300)
     raise FloatingPointError("a covariance is not finite")
 
 
@@ -254,7 +255,8 @@ def cross_normal(cross: CrossFit, settings: list[Shrinkage], folds: int) -> Floa
     rows, sums, products = scores.moments
     out = np.empty((len(settings), len(rows), len(x)))
     about = (x, missing, scores.starts, rows, sums, products, *cross.folded)
-    good = _kernels.cross_normal(*about, np.array(settings, dtype=np.float64), folds, out, threads_here())
+    given = np.array(settings, dtype=np.float64).reshape(-1, 2)
+    good = _kernels.cross_normal(*about, given, folds, out, threads_here())
     return out if good else None
 
 

@@ -74,7 +74,7 @@ class RowClasses:
             alone = weights.copy()
             alone[self.soft.at] = 0.0
             values[:, self.soft.at] += (self.soft.proportions * weights[self.soft.at]).astype(values.dtype)
-        values.reshape(-1)[self.own] += alone
+        values[self.y, np.arange(len(self.y))] += alone
 
     def agreement(self, predicted: Places) -> Floats:
         """Return 1 where the predicted class is that of the row, else 0; of a soft label, its proportion."""
