@@ -231,11 +231,12 @@ def test_columns_are_listed_with_their_mutual_information(tmp_path):
 
 
 def test_noise_is_reported_as_uninformative():
-    """And every row has the probabilities of the classes."""
+    """The loss that is stated is about that of the classes alone, and so is every row's prediction."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame({f"a{at}": rng.choice(list("uvwx"), 300) for at in range(150)})
     y = rng.choice(["no", "yes"], 300)
     nb = nv.NaiveBayes().fit(table, y)
 
-    assert "no term held up on held-out rows, so that the prior answers" in nb.summary()
-    assert np.abs(nb.predict_proba(table)[:, 1] - (y == "yes").mean()).max() < 0.02
+    assert nb.tuning_.loss_after > np.log(2) - 0.015
+    others = pd.DataFrame({f"a{at}": rng.choice(list("uvwx"), 300) for at in range(150)})
+    assert np.abs(nb.predict_proba(others)[:, 1] - (y == "yes").mean()).mean() < 0.1

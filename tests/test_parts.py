@@ -20,7 +20,7 @@ from .strategies import checked
 from .test_streams import long_table, table
 
 TABLE = table(900)
-MANY = long_table(45_000)
+MANY = long_table(105_000)  # more than twice what a sample keeps
 
 
 def parts_of(rows: pa.Table, number: int, *, shuffled: bool = False) -> list[pa.Table]:

@@ -71,7 +71,7 @@ Examples:
     "--cv",
     type=click.IntRange(0),
     metavar="K",
-    help=f"Number of stratified folds of the cross-validation; 0 for none. Above about 20,000 rows it reads the file "
+    help=f"Number of stratified folds of the cross-validation; 0 for none. Above about 50,000 rows it reads the file "
     f"once more and holds K + 1 models in memory. By default {FOLDS}, but 0 above {MANY:,} rows, above 1 GB with "
     f"--text, or with --keep-counts.",
 )
@@ -82,7 +82,7 @@ Examples:
 )
 @options.keeping
 @options.keep_rows(
-    "--keep-rows writes up to 20,000 rows into the model file, as they are, so that merge and forget go on exactly; by "
+    "--keep-rows writes up to 50,000 rows into the model file, as they are, so that merge and forget go on exactly; by "
     "default a model file holds no row. --no-keep-rows keeps rows out of the folder of --keep-counts, too."
 )
 @click.option(

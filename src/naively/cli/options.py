@@ -224,7 +224,7 @@ keeping = option_group(
             type=click.Path(),
             metavar="FOLDER",
             help="Folder for the counts of each file; the next run reads only new files. Unless the model is textbook, "
-            "it also holds up to 20,000 rows of each file, as they are; see --no-keep-rows.",
+            "it also holds up to 50,000 rows of each file, as they are; see --no-keep-rows.",
         ),
         "window": click.option(
             "--window", type=click.IntRange(1), metavar="N", help="With --keep-counts: use only the newest N files."

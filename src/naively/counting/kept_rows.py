@@ -1,6 +1,6 @@
 """Rows that are kept beside the counts of a model, so that what was fitted on top of them can be fitted anew.
 
-Up to 20,000 rows are kept, all of them while there are no more. Of more rows those are kept whose content has the
+Up to 50,000 rows are kept, all of them while there are no more. Of more rows those are kept whose content has the
 smallest hash, each content once with the number of its copies. So the kept rows of two models together follow from
 those of both, whatever the order, and rows can be taken away again.
 """

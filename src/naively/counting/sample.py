@@ -23,7 +23,7 @@ from ..stats.hashing import mix_hashes
 
 # The rows of a sample, at most; of up to twice as many rows all are kept. If texts are longer than so many bytes
 # together, there are fewer rows, but some in any case.
-KEPT, BYTES, FEWEST = 20_000, 1 << 26, 500
+KEPT, BYTES, FEWEST = 50_000, 1 << 26, 500
 
 LARGEST_HASH = np.uint64(2**64 - 1)
 

@@ -1,7 +1,7 @@
 """Models from what is kept of single files in a folder: a file is read again only if it changed.
 
 Of a textbook model the counts of each file are kept. Of a model that fits something on top of its counts, a model of
-each file is kept, with up to 20,000 of its rows unless they are not to be: the models are merged.
+each file is kept, with up to 50,000 of its rows unless they are not to be: the models are merged.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def _used_columns(
         return [None] * len(parts)
     heavy = [with_class_weights(part, rows.by_class) for part in parts if part is not None]
     copies, missing = are_copies(heavy[0].weights, hard_labels(sample).codes), parameters.missing == "value"
-    found = [screened_of(counter, part, missing, copies, parameters.threads) for part in heavy]
+    found = [screened_of(counter, part, missing, copies, parameters.threads, parameters.recipe) for part in heavy]
     return [None if one is None else one.names for one in found]
 
 
@@ -166,7 +166,11 @@ def _count_pairs(
         return None
     threads = parameters.threads
     grid, remark = fitted_grid(
-        counter, with_class_weights(sample, rows.by_class), threads, union_of(used, len(counter.classes))
+        counter,
+        with_class_weights(sample, rows.by_class),
+        threads,
+        union_of(used, len(counter.classes), parameters.recipe),
+        parameters.recipe,
     )
     assignment = _fold_assignment(counter, len(parts), seed)
     count_jointly(parts, grid, rows.again(counter, threads, assignment), threads)

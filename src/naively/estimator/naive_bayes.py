@@ -260,7 +260,8 @@ class NaiveBayes(DeferredEstimator):
             A fitted classifier.
         """
         nb = cls(**fitted.parameters.to_dict())
-        nb._fitted = FittedClassifier(fitted.parameters, fitted.state.apart())  # rows are added to one of them alone
+        parameters = replace(fitted.parameters, recipe=cls._recipe)
+        nb._fitted = FittedClassifier(parameters, fitted.state.apart())  # rows are added to one of them alone
         return nb
 
     @classmethod
@@ -355,7 +356,7 @@ class NaiveBayes(DeferredEstimator):
         """Add rows to those that were counted. New classes and categories may come at any time.
 
         Every answer is that of a current model: what is fitted on top of the counts is fitted anew at the next
-        question, once more than 5 % of the rows are new. Up to 20,000 rows, that is the model of one fit of all.
+        question, once more than 5 % of the rows are new. Up to 50,000 rows, that is the model of one fit of all.
 
         Parameters
         ----------
@@ -434,7 +435,7 @@ class NaiveBayes(DeferredEstimator):
     ) -> Self:
         """Subtract rows from the counts, which are then those of the remaining rows.
 
-        Up to 20,000 rows, the model is then that of one fit of the remaining rows. With more rows, counts are exact,
+        Up to 50,000 rows, the model is then that of one fit of the remaining rows. With more rows, counts are exact,
         and weights are fitted anew on the remaining rows that are kept. No cell of a forgotten row stays in the model.
         If the model keeps no rows, its weights stay as they were, with a `StaleWarning`.
 
@@ -486,7 +487,7 @@ class NaiveBayes(DeferredEstimator):
 
         The log joint becomes bias + (log joint) / temperature, fitted by least leave-one-out log loss on the rows that
         were counted; a row that weighs w is left out whole. With ``smoothing="auto"`` the λ is chosen anew together
-        with it. At most 20,000 rows are used, always the same ones. A bias for each class is added if it saves more
+        with it. At most 50,000 rows are used, always the same ones. A bias for each class is added if it saves more
         than one nat for each, and if the prior is "empirical". With ``model="auto"`` the weights are fitted again
         instead.
 
@@ -659,7 +660,7 @@ class NaiveBayes(DeferredEstimator):
         """Return the classes that cannot be ruled out: a conformal prediction set for each row.
 
         A class is in the set unless its probability is among the lowest that true classes had in held-out rows: those
-        of the ``1 - level`` part of the rows. The default model scores rows in ten folds, each by a model fitted
+        of the ``1 - level`` part of the rows. The default model scores rows in five folds, each by a model fitted
         without it; the textbook model by leave-one-out. The most probable class is always in the set. The set of a new
         row contains its true class with a probability of about `level`, whatever the distribution; see the user guide
         for what is guaranteed. The scores are made at the first call; `conformalize` makes them of other rows.
@@ -733,8 +734,8 @@ class NaiveBayes(DeferredEstimator):
         Parameters
         ----------
         X : data frame, array, dict of columns, list of dicts, path or File
-            Rows that were counted, as for `fit`; each is scored by a model without it: by the default model in ten
-            folds (five from 6,000 rows on), by the textbook model by leave-one-out.
+            Rows that were counted, as for `fit`; each is scored by a model without it: by the default model in five
+            folds, by the textbook model by leave-one-out.
         y : array of labels, or frame of probabilities by class, optional
             The class of each row; left out if `target` names a column.
         sample_weight : array or str, optional
@@ -803,9 +804,9 @@ class NaiveBayes(DeferredEstimator):
 
         With the textbook model each row is subtracted from the counts, in closed form. What each column is, and which
         values are rare (`max_categories`), stays as it is; so does a temperature. With the default model rows are held
-        out in ten folds (five from 6,000 rows on), and bins, weights and coefficients are fitted again without each
-        fold: the `tuning` of the scores is "refit". If fewer rows are given than the weights were fitted on, the
-        weights of all rows are kept ("fixed"), and the scores are slightly optimistic.
+        out in five folds by their content, and bins, weights and coefficients are fitted again without each fold:
+        the `folds` of the scores tell which, and their `tuning` is "refit". If fewer rows are given than the weights
+        were fitted on, the weights of all rows are kept ("fixed"), and the scores are slightly optimistic.
 
         Parameters
         ----------
@@ -1072,7 +1073,7 @@ class NaiveBayes(DeferredEstimator):
     def drop_rows(self) -> Self:
         """Drop the rows that the model keeps beside its counts; the model answers as before.
 
-        Up to 20,000 rows are kept so that weights can be fitted anew when rows come or go. Without them, counts are
+        Up to 50,000 rows are kept so that weights can be fitted anew when rows come or go. Without them, counts are
         still added and subtracted exactly; weights are averaged with those of new rows, and stay as they are when rows
         are forgotten. Pickles and copies hold the rows that are kept; after this they hold none.
 

@@ -178,8 +178,8 @@ class Tuner:
         part, y, weights, at, folds = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
         proportions = soft_truth(given, counts)
         soft = None if proportions is None else SoftRows.of(np.ascontiguousarray(proportions[:, at]))
-        screening = None if screened is None else screened.of(at)
-        found = fit_joint(model, part, y, weights, threads, folds, screening, soft)
+        idle = None if screened is None else screened.chose[at]
+        found = fit_joint(model, part, y, weights, threads, folds, idle, soft)
         hints = without_screening_remarks(self.state.schema.hints)
         if screened is not None:
             hints += screened.remarks(model.counts.grid, bool(found.weights.get(REST)))

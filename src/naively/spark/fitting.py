@@ -42,7 +42,7 @@ def fit(
     """Return the classifier of rows of Spark: the same as one `NaiveBayes.fit` of all of them.
 
     The default model takes two jobs: one looks at the rows, one counts pairs of columns; weights are fitted on the
-    driver, on up to 20,000 rows. The textbook model takes one job.
+    driver, on up to 50,000 rows. The textbook model takes one job.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def fit(
     """Fit a classifier to a table inside its database.
 
     The database counts single columns and pairs of columns. For what else is to be chosen, bins and weights, up to
-    20,000 rows are fetched: all of them while they are no more, and then the model is that of one `NaiveBayes.fit`; or
+    50,000 rows are fetched: all of them while they are no more, and then the model is that of one `NaiveBayes.fit`; or
     else a sample by a hash of their content. The textbook model needs no rows.
 
     Parameters

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._types import Codes, Floats, Places
+from ..._types import Codes, Floats, Mask, Places
 from ...counting.counter import TableCounter
 from ...counting.row_order import content_order
 from ...counting.rows import Rows
@@ -33,7 +33,6 @@ from .model import JointModel
 from .moved_counts import KnownRows
 from .pairs import column_pairs
 from .sample import deal_out, effective_weights
-from .screening import Screening
 from .soft_rows import SoftRows
 from .weights import fit_weights
 from .word_offset_fitting import with_word_offsets
@@ -194,12 +193,12 @@ def fit_joint(
     weights: Floats,
     threads: int,
     folds: tuple[slice, ...],
-    screening: Screening | None = None,
+    idle: Mask | None = None,
     soft: SoftRows | None = None,
 ) -> JointFit:
     """Return the weights of terms and the coefficients of values, from rows that were counted.
 
-    Where columns were screened on these rows, a column counts as missing in those without which it was not chosen.
+    Idle rows are those by which columns were chosen: nothing is fitted on them.
     """
     columns, recipe = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads), model.recipe
     some = slice(0, min(recipe.word_pseudo_rows, max(MOST_PROBABILITIES // (4 * len(model.classes)), FEWEST_SAMPLED)))
@@ -212,8 +211,8 @@ def fit_joint(
         if pseudo is not None:
             model.pseudo_texts[column.name] = pseudo
     sample = model.fitting_rows(columns, y, weights, folds, soft)
-    if screening is not None:
-        sample = sample.shown(screening.mask(model.counts.grid))
+    if idle is not None:
+        sample = replace(sample, idle=idle)
     usual = {f"words of {name}": model.pseudo_texts_of(name) for name in model.word_associations}
     fit, scores, parts = fit_weights(model.counts, sample, usual)
     found = CoefficientFitting(model.counts, sample, fit, scores, parts).fitted()

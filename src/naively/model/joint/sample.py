@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ class FittingRows:
     folds: tuple[slice, ...] = ()
     soft: SoftRows | None = None  # the rows of several classes, if there are some
     copies: bool = True  # whether a weight of 2 stands for two rows
+    idle: Mask | None = None  # rows on which nothing is fitted
 
     def __len__(self) -> int:
         return len(self.y)
@@ -44,7 +45,8 @@ class FittingRows:
     @cached_property
     def effective(self) -> Floats:
         """What each row weighs while weights of terms are fitted."""
-        return effective_weights(self.weights, self.copies)
+        found = effective_weights(self.weights, self.copies)
+        return found if self.idle is None else np.where(self.idle, 0.0, found)
 
     @cached_property
     def entries(self) -> tuple[Longs, Codes, Floats]:
@@ -90,15 +92,6 @@ class FittingRows:
         )
         vars(some)["effective"] = self.effective[rows]  # what they weigh among all, not among themselves
         return some
-
-    def shown(self, mask: Mask) -> FittingRows:
-        """Return the same rows with some cells missing, given which are there, [row, column of the grid]."""
-        cells, numbers = self.cells, self.cells.fine.shape[1]
-        fine = np.where(mask[:, :numbers], cells.fine, np.int32(-1))
-        codes, level = np.where(mask, cells.codes, np.int32(-1)), np.where(mask[:, :numbers], cells.level, 0.0)
-        labels, kept = self.labels.copy(), mask[:, numbers:]
-        labels[:, : kept.shape[1]][~kept] = -1
-        return replace(self, labels=labels, cells=Cells(fine, np.asfortranarray(codes), level))
 
 
 def effective_weights(weights: Floats, copies: bool = True) -> Floats:

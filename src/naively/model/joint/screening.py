@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._types import Codes, Floats, Index, Mask, Places
+from ..._types import Codes, Floats, Mask, Places
 from ...counting.counter import TableCounter
 from ...counting.row_order import content_order
 from ...counting.rows import Rows
@@ -43,28 +43,11 @@ Used = Sequence[str] | None  # the columns that are counted in pairs; None for a
 
 
 class Screening(NamedTuple):
-    """Which columns are kept, and which of them are shown in each row where weights are fitted."""
+    """Which columns are kept, and which rows they were chosen by: on these no weights are fitted."""
 
     names: tuple[str, ...]  # numbers first, then labels, each in the order of the table
     rated: int  # how many columns were rated
-    fold: Codes  # of each row; after the last fold, for rows that were not considered
-    shown: Mask  # [fold, kept column]
-    recipe: Recipe
-
-    def of(self, rows: Index) -> Screening:
-        """Return the same of some of the rows."""
-        return self._replace(fold=self.fold[rows])
-
-    def mask(self, grid: Grid) -> Mask:
-        """Return which columns of a grid are shown in each row, [row, column].
-
-        One that is on the grid from an earlier choice, and not kept by this one, is shown in all: nothing in these rows
-        has favored it.
-        """
-        place = {name: at for at, name in enumerate(self.names)}
-        known = [place.get(name, len(place)) for name in grid.names]
-        shown: Mask = np.column_stack([self.shown, np.ones(len(self.shown), dtype=np.bool_)])[:, known][self.fold]
-        return shown
+    chose: Mask  # [row]
 
     def remarks(self, grid: Grid, shared: bool) -> tuple[str, ...]:
         """Return a remark on the columns that are not on the grid, if there are, and on whether they share a weight."""
@@ -105,34 +88,30 @@ def screened_of(
 def screen(
     counter: TableCounter, rows: Rows, missing: bool, copies: bool, threads: int, recipe: Recipe = RECIPE
 ) -> Screening:
-    """Return which columns are kept, from rows with their classes: those that tell most of the class."""
+    """Return which columns are kept, from half of the rows with their classes: those that tell most of the class.
+
+    The weights of what is chosen by some rows would be too large if they were fitted to the same rows.
+    """
     frame, target = frame_of(rows.source), hard_labels(rows)
     names = [column.name for column in (*counter.of_numbers, *counter.of_labels)]
-    classes, folds = len(target.labels), recipe.folds
+    classes = len(target.labels)
     at = sample_places(rows, max(MOST_CELLS // (len(names) * classes), FEWEST_ROWS), counter.schema, threads)
     part = frame if len(at) == frame.rows else frame.take(at)
-    at = at[content_order(counter, part, target.codes[at], threads)]  # folds follow the order of rows
+    at = at[content_order(counter, part, target.codes[at], threads)]  # halves follow the order of rows
+    at = at[every_other(target.codes[at])]
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    y, heavy = target.codes[at], effective_weights(weights[at], copies)
-    fold = folds_by_class(y, folds)
-    told = np.empty((folds + 1, len(names)))
-    for columns in column_blocks(counter, frame.take(at), y, heavy, threads, recipe):
-        told[:, columns.places] = columns.information(y, heavy, fold, folds, classes, missing)
+    y, heavy, told = target.codes[at], effective_weights(weights[at], copies), np.empty(len(names))
+    for columns in column_blocks(counter, frame.take(at), classes, threads, recipe):
+        told[columns.places] = columns.information(y, heavy, classes, missing)
     most = most_features(classes, recipe) // 2  # as many features are left for their bins
-    best = np.sort(np.argsort(-told, axis=1, kind="stable")[:, :most], axis=1)
-    shown = np.zeros(told.shape, dtype=np.bool_)
-    np.put_along_axis(shown, best, True, axis=1)
-    kept = best[folds]
-    everywhere = np.full(frame.rows, folds, dtype=np.int32)
-    everywhere[at] = fold
-    return Screening(tuple(names[column] for column in kept), len(names), everywhere, shown[:, kept], recipe)
+    kept, chose = np.sort(np.argsort(-told, kind="stable")[:most]), np.zeros(frame.rows, dtype=np.bool_)
+    chose[at] = True
+    return Screening(tuple(names[column] for column in kept), len(names), chose)
 
 
-def folds_by_class(y: Codes, folds: int) -> Codes:
-    """Return a fold for each of some rows in random order: each fold has its proportion of every class."""
-    fold = np.empty(len(y), dtype=np.int32)
-    fold[np.argsort(narrowest_codes(y), kind="stable")] = np.arange(len(y)) % folds
-    return fold
+def every_other(y: Codes) -> Places:
+    """Return every other row of each class."""
+    return np.sort(np.argsort(narrowest_codes(y), kind="stable")[::2])
 
 
 # -- several choices over the same counts ------------------------------------------------------------------------------
@@ -180,35 +159,28 @@ class ColumnBlock(NamedTuple):
     size: int
     missing: int
 
-    def information(self, y: Codes, weights: Floats, fold: Codes, folds: int, classes: int, missing: bool) -> Floats:
-        """Return what each column tells of the class, in nats: without each fold, and at the end of all rows.
+    def information(self, y: Codes, weights: Floats, classes: int, missing: bool) -> Floats:
+        """Return what each column tells of the class, in nats, less what chance would show.
 
-        Less what chance would show: half for each degree of freedom.
+        That is half for each degree of freedom.
         """
         columns = self.codes.shape[1]
-        at = ((fold[:, None] * np.intp(classes) + y[:, None]) * self.size + self.codes) * columns + np.arange(columns)
-        shape = folds, classes, self.size, columns
+        at = (y[:, None] * np.intp(self.size) + self.codes) * columns + np.arange(columns)
+        shape = classes, self.size, columns
         n = np.bincount(at.reshape(-1), np.repeat(weights, columns), int(np.prod(shape))).reshape(shape)
         if not missing:
-            n[:, :, self.missing] = 0.0
-        found = np.empty((folds + 1, columns))
-        whole = n.sum(axis=0)
-        for without in range(folds + 1):
-            here = whole - n[without] if without < folds else whole
-            rows, cells = here.sum(axis=1, keepdims=True), here.sum(axis=0, keepdims=True)
-            ratio = divide(here * rows.sum(axis=0), rows * cells)
-            told = (here * np.log(np.where(ratio > 0, ratio, 1.0))).sum(axis=(0, 1))
-            free = np.maximum((cells > 0).sum(axis=(0, 1)) - 1, 0) * (classes - 1)
-            found[without] = told - free / 2
-        return found
+            n[:, self.missing] = 0.0
+        rows, cells = n.sum(axis=1, keepdims=True), n.sum(axis=0, keepdims=True)
+        ratio = divide(n * rows.sum(axis=0), rows * cells)
+        told = (n * np.log(np.where(ratio > 0, ratio, 1.0))).sum(axis=(0, 1))
+        return np.asarray(told - np.maximum((cells > 0).sum(axis=(0, 1)) - 1, 0) * (classes - 1) / 2)
 
 
 def column_blocks(
-    counter: TableCounter, frame: Frame, y: Codes, weights: Floats, threads: int, recipe: Recipe
+    counter: TableCounter, frame: Frame, classes: int, threads: int, recipe: Recipe
 ) -> Iterator[ColumnBlock]:
     """Give the columns of some rows as they are rated, a block of them at a time: numbers first, then labels."""
-    cells = recipe.folds * len(counter.classes)
-    bins = recipe.wide_bins + 1
+    cells, bins = classes, recipe.wide_bins + 1
     each = max(BLOCK_CELLS // max(frame.rows, bins * cells), 1)
     numbers = len(counter.of_numbers)
     for begin in range(0, numbers, each):

@@ -108,7 +108,10 @@ class TextColumn:
             terms: list[Singles] = [np.asarray(part / spread_of_words(part), dtype=np.float32) for part in found]
             start = np.full(len(terms), 1 / len(WORD_TERMS))
             problem = WeightProblem(terms, RowClasses(out.y, out.soft), weights, prior, recipe)
-            losses[pseudo] = dot(weights, problem.losses(problem.solve(WeightFit(np.concatenate([start, prior])), 0 * start, recipe.block_ridge)))
+            losses[pseudo] = dot(
+                weights,
+                problem.losses(problem.solve(WeightFit(np.concatenate([start, prior])), 0 * start, recipe.block_ridge)),
+            )
         return min(losses, key=lambda pseudo: losses[pseudo])
 
 

@@ -11,6 +11,7 @@ from ... import _kernels
 from ..._types import Codes, Floats, Mask, Matrices, Matrix, Singles
 from ...counting.weights import left_out_weights
 from ..recipe import Recipe
+from .cross_fit import log_loss
 from .joint_fit import WITH_WORD_OFFSETS, JointFit
 from .model import JointModel
 from .sample import FittingRows, effective_weights
@@ -101,6 +102,8 @@ def with_word_offsets(
     truth, w = RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies)
     targets = np.zeros(scores.shape)
     truth.add_to(targets, np.ones(len(sample.y)))
+    before = list(fit.loss.values())[-1] - list(fit.without_coefficients().loss.values())[-1]
+    before += log_loss(scores, truth, w)  # of all rows: few of them measured the weights
     found: dict[str, WordOffsets] = {}
     saved = 0.0
     out = left_out_weights(sample.weights, sample.copies)
@@ -114,7 +117,7 @@ def with_word_offsets(
         scores, saved = beyond.without_own(scores, truth, out), saved + gain
     if not found:
         return fit
-    loss = dict(fit.loss) | {WITH_WORD_OFFSETS: list(fit.loss.values())[-1] - saved}
+    loss = dict(fit.loss) | {WITH_WORD_OFFSETS: before - saved}
     return replace(fit, word_offsets=found, loss=loss)
 
 
