@@ -261,7 +261,7 @@ def test_folds_of_a_file_choose_their_columns_anew(tmp_path, monkeypatch):
 
 
 def test_the_command_line_learns_from_a_wide_file(tmp_path):
-    X, y, *_ = numbers(200, 300, 0, "wider")
+    X, y, *_ = numbers(200, 1100, 0, "wider")
     path, out = str(tmp_path / "wide.parquet"), str(tmp_path / "model.parquet")
     pd.DataFrame(X).add_prefix("n").assign(label=y).to_parquet(path)
     ran = CliRunner().invoke(main, ["fit", path, "--target", "label", "-o", out])
