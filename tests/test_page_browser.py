@@ -242,7 +242,7 @@ def test_adult_rows_are_scored_as_in_python(chromium, adult):
 
 
 def test_more_than_six_classes_are_folded(chromium, folder):
-    table = shared_table("segment.csv")
+    table = shared_table("segment.csv").iloc[::3]  # 770 rows of seven classes
     target = table.columns[-1]
     shown = Shown(folder, "segment", nv.NaiveBayes().fit(table, target=target), table, target)
     with silent_page(chromium) as page:

@@ -14,6 +14,9 @@ from .._types import AnyArray, Json, JsonObject
 FORMAT, VERSION = "naively flat model", 1
 # Kinds of terms whose tables hold scores, which single precision is enough for.
 ROUNDED = frozenset({"table", "slope", "pair", "product", "slopes", "words"})
+# Those of single values and of pairs of values, whose scores are rounded further: a page is a tenth smaller. The
+# probabilities change by less than 1e-6, as by single precision itself where scores are large.
+VALUES, VALUE_STEPS = frozenset({"table", "pair"}), 2.0**21
 TYPES = {"f": "f8", "i": "i4", "u": "u1", "b": "u1"}  # by the kind of an array's numbers
 
 
@@ -46,7 +49,7 @@ class FlatModel:
         Parameters
         ----------
         single : bool, default=False
-            Whether tables are rounded to single precision, which takes half the room.
+            Whether tables are rounded to single precision, which takes half the room, and scores of values to 2**-21.
 
         Returns
         -------
@@ -62,7 +65,7 @@ class FlatModel:
         Parameters
         ----------
         single : bool, default=False
-            Whether tables are rounded to single precision, which takes half the room.
+            Whether tables are rounded to single precision, which takes half the room, and scores of values to 2**-21.
 
         Returns
         -------
@@ -79,7 +82,7 @@ class FlatModel:
         path : str or Path
             The file, which is replaced if it exists.
         single : bool, default=False
-            Whether tables are rounded to single precision, which takes half the room.
+            Whether tables are rounded to single precision, which takes half the room, and scores of values to 2**-21.
 
         Raises
         ------
@@ -110,6 +113,8 @@ def encoded(value: Json, single: bool) -> Json:
     """Return a value of a flat model as JSON has it; only tables of scores may be rounded."""
     if isinstance(value, dict):
         exact = "kind" in value and value["kind"] not in ROUNDED
+        if single and value.get("kind") in VALUES:
+            value = {**value, "table": in_steps(value["table"])}
         return {name: encoded(part, single and not exact) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [encoded(part, single) for part in value]
@@ -117,6 +122,12 @@ def encoded(value: Json, single: bool) -> Json:
         kind = TYPES[value.dtype.kind]
         return array_json(value, "f4" if single and kind == "f8" and value.ndim > 1 else kind)
     return value
+
+
+def in_steps(scores: AnyArray) -> AnyArray:
+    """Return scores rounded to multiples of 1 / VALUE_STEPS; those of 1 or more need no rounding to be short."""
+    few = np.where(np.abs(scores) < 1.0, scores, 0.0)
+    return np.where(np.abs(scores) < 1.0, np.round(few * VALUE_STEPS) / VALUE_STEPS, scores)
 
 
 def array_json(values: AnyArray, kind: str) -> Json:
