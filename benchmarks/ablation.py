@@ -19,7 +19,7 @@ from naively.model.joint.coefficients import COEFFICIENTS
 from naively.model.recipe import RECIPE, Recipe
 
 FIGURES = {"accuracy": "{:.2%}", "logloss": "{:.4f}", "brier": "{:.4f}", "ece": "{:.4f}"}
-KINDS = ("values", "pairs", "linear", "quadratic", COEFFICIENTS)
+KINDS = ("values", "pairs", "normal", COEFFICIENTS)
 
 # What differs from the default: settings of the classifier, and constants of the recipe.
 VARIANTS: dict[str, tuple[dict[str, Any], Recipe]] = {
@@ -27,27 +27,31 @@ VARIANTS: dict[str, tuple[dict[str, Any], Recipe]] = {
     # Kinds of terms.
     "no values": ({}, replace(RECIPE, left_out=("values",))),
     "no pairs": ({}, replace(RECIPE, left_out=("pairs",))),
-    "no linear terms": ({}, replace(RECIPE, left_out=("linear",))),
-    "no quadratic term": ({}, replace(RECIPE, left_out=("quadratic",))),
+    "no linear or quadratic term": ({}, replace(RECIPE, left_out=("normal",))),
+    "no quadratic term": ({}, replace(RECIPE, quadratic_features=0)),
     "no coefficients": ({}, replace(RECIPE, left_out=(COEFFICIENTS,))),
     **{
-        f"{kind} alone": ({}, replace(RECIPE, left_out=tuple(other for other in KINDS if other != kind)))
-        for kind in ("values", "linear", "quadratic")  # pairs and coefficients add to what single columns say
+        f"{kind} alone": ({}, replace(RECIPE, left_out=tuple(other for other in KINDS if other != of)))
+        for kind, of in (("values", "values"), ("linear and quadratic terms", "normal"))
     },
     "numbers in 12 bins only": ({}, replace(RECIPE, value_bins=(12,))),
     "numbers in fine bins only": ({}, replace(RECIPE, value_bins=(0,))),
     "pairs in rough bins only": ({}, replace(RECIPE, pair_bins=(4,))),
-    # Choices, each fixed at its strongest penalty; of coefficients there is one ridge or none.
+    "pairs in coarse bins only": ({}, replace(RECIPE, pair_bins=(0,))),
+    "coarse bins: 16 at most": ({}, replace(RECIPE, most_coarse_bins=16)),
+    # Choices, each fixed at its strongest penalty or left out.
     "one weight for each kind": ({}, replace(RECIPE, own_ridges=())),
     "no pair with a weight of its own": ({}, replace(RECIPE, own_pairs=0)),
-    "λ of linear terms 100": ({}, replace(RECIPE, linear_ridges=(100.0,))),
-    "λ of the quadratic term 30": ({}, replace(RECIPE, quadratic_ridges=(30.0,))),
-    "α of the quadratic term 0.7": ({}, replace(RECIPE, quadratic_alphas=(0.7,))),
+    "λ of the linear term 100": ({}, replace(RECIPE, linear_ridges=RECIPE.linear_ridges[:1])),
+    "λ of the quadratic term 30": ({}, replace(RECIPE, quadratic_ridges=RECIPE.quadratic_ridges[:1])),
+    "α of the quadratic term 0.7": ({}, replace(RECIPE, quadratic_alphas=RECIPE.quadratic_alphas[:1])),
     "coefficients of values only": ({}, replace(RECIPE, coefficients_per_row=0)),
-    "ρ of coefficients 1,000 or none": ({}, replace(RECIPE, coefficient_ridges=(1000.0,))),
+    "ρ of coefficients 3,000 or none": ({}, replace(RECIPE, coefficient_ridges=RECIPE.coefficient_ridges[:1])),
     # Folds and rows.
-    "five folds": ({}, replace(RECIPE, folds=5)),
-    "choices on all rows": ({}, replace(RECIPE, measured_rows=sys.maxsize)),
+    "ten folds": ({}, replace(RECIPE, folds=10)),
+    "choices on a single fold": ({}, replace(RECIPE, most_measured=1)),
+    "choices on all folds": ({}, replace(RECIPE, measured_rows=sys.maxsize, most_measured=RECIPE.folds)),
+    "weights and coefficients of 20,000 rows": ({}, replace(RECIPE, sample_rows=20_000)),
     "no floor": ({}, replace(RECIPE, floor_rows=0.0)),
     "textbook naive Bayes": ({"model": "textbook"}, RECIPE),
 }

@@ -294,7 +294,7 @@ def test_a_fitted_model_shows_what_was_learned():
     page = Page(nb._repr_html_())
 
     text = " ".join(page.texts)
-    assert "344 rows, 3 classes, 7 columns: joint model, leave-one-out log loss" in text
+    assert "344 rows, 3 classes, 7 columns: joint model, held-out log loss" in text
     assert ["Adelie", "152", "44.2 %", ""] in page.rows
     told = dict(zip(nb.importance()["column"], nb.importance()["bits"], strict=True))
     shown = {row[0].split("\n")[0]: row[1] for row in page.rows if len(row) == 3 and row[0].split("\n")[0] in told}
