@@ -124,12 +124,17 @@ def test_explanations_have_the_floor(case):
     assert_array_equal(evidence.answer, nb.predict_proba(X).argmax(axis=1))
 
 
-def test_leave_one_out_has_the_floor():
+def test_rows_without_their_fold_have_the_floor_of_the_other_rows():
     X, y = table(200, 3)
-    bare = fitted(X, y, recipe=replace(RECIPE, floor_rows=0.0)).leave_one_out(X, y).posterior
-    found, floor = fitted(X, y).leave_one_out(X, y).posterior, floors(y)
-    assert_allclose(found, (1 - floor.sum()) * bare + floor, rtol=0, atol=1e-12)
-    assert (bare < floor).any()
+    without = fitted(X, y, recipe=replace(RECIPE, floor_rows=0.0)).leave_one_out(X, y)
+    found = fitted(X, y).leave_one_out(X, y)
+    assert_array_equal(found.folds, without.folds)
+    assert len(np.unique(found.folds)) == RECIPE.folds
+    for fold in np.unique(found.folds):
+        here, floor = found.folds == fold, floors(y[found.folds != fold])
+        bare = without.posterior[here]
+        assert_allclose(found.posterior[here], (1 - floor.sum()) * bare + floor, rtol=0, atol=1e-12)
+        assert (bare < floor).any()
 
 
 # -- no class is impossible --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import naively as nv
 from naively.cli import main
 from naively.errors import InvalidSetting
+from naively.model.joint.normal import LINEAR, QUADRATIC
 from naively.model.joint.summary import described_weights
 from naively.model.joint.terms import Term
 
@@ -26,8 +27,9 @@ def test_the_summary_tells_the_loss_of_held_out_rows_by_stage(fitted, tmp_path):
     assert f"log loss of held-out rows, of 344 in all: {stages['each column alone']:.3g} with each column alone" in said
     assert (tuning.loss_before, tuning.loss_after) == (stages["each column alone"], list(stages.values())[-1])
     assert tuning.loss_after < tuning.loss_before
-    weight = tuning.learned.weights[Term("linear", "numbers")]
-    assert f"all columns at once {weight:.2g}" in said
+    weights = tuning.learned.weights
+    assert f"all columns at once {weights[LINEAR]:.2g};" in said
+    assert f"all columns at once, with a covariance for each class {weights[QUADRATIC]:.2g}" in said
     nb.save(tmp_path / "model.parquet", rows=True)
     assert nv.load(tmp_path / "model.parquet").summary() == said
 

@@ -130,9 +130,11 @@ def test_plain_and_soft_labels_of_one_model_are_forgotten(first):
 
 
 def half_labelled(n, seed=0):
-    """Return rows of which every second has no label, and that say too little of the others to be used."""
+    """Return rows of which every second has no label; their columns do not belong together, so they are not used."""
     X, y = table(n, seed)
-    return X, [label if at % 2 else None for at, label in enumerate(y)]
+    size = X["size"].to_numpy(copy=True)
+    size[::2] = np.random.default_rng(seed).permutation(size[::2])
+    return X.assign(size=size), [label if at % 2 else None for at, label in enumerate(y)]
 
 
 def test_rows_without_a_label_are_counted_for_no_class_once_some_rows_are_dropped(keep):

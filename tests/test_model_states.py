@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 import naively as nv
 from naively.model.column_parts import LABELS
 from naively.model.joint.joint_fit import JointFit
+from naively.model.joint.normal import LINEAR, QUADRATIC
 from naively.model.joint.other_columns import REST
-from naively.model.joint.terms import Term
 from naively.model.recipe import RECIPE
 
 
@@ -193,7 +193,8 @@ def learned(*pieces):
     ("piece", "said"),
     [
         (REST, "terms of all other columns"),
-        (Term("linear", "bins"), "terms of all columns at once"),
+        (LINEAR, "terms of all columns at once"),
+        (QUADRATIC, "terms of all columns at once"),
     ],
 )
 def test_a_term_that_alone_has_a_weight_is_named(piece, said):

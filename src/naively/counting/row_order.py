@@ -1,8 +1,8 @@
 """An order of rows that follows from their content and not from how the table is written.
 
-A number goes by its distance from the middle of its column, and a label by its count. So the order of rows and columns,
-units of measurement and the names of labels do not matter. Folds, and the rows on which a ridge is chosen, follow this
-order; which rows are in a sample is decided in `sample`.
+A number goes by its distance from the middle of its column, and a label by its count; among rows that are alike so far,
+a number goes by its rank. So the order of rows and columns, units of measurement and the names of labels do not matter.
+Folds, and the rows on which a ridge is chosen, follow this order; which rows are in a sample is decided in `sample`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._types import Codes, Floats, Hashes, Label, Places
+from .._types import Codes, Floats, Hashes, Places
 from ..data.block import block_vectors
 from ..data.frame import Frame
 from ..stats.hashing import mix_hashes
 from ..text.rows import text_hashes
 from .counter import TableCounter
-from .row_hash import vector_hashes
+from .row_hash import CLASS, label_hashes, vector_hashes
 from .second_pass import encoded_cells
 
 # Into so many parts the range of a column is cut. No round number, and not from the edge on: numbers that people write
@@ -44,7 +44,23 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -
         if column.name not in counter.readers:
             hashed += mix_hashes(vector_hashes(block_vectors(frame, column, 0, frame.rows)))
     # The exact cells decide among rows that look alike, and among equal rows their class.
-    return np.lexsort((y, exact_cells(counter, numbers, codes), hashed))
+    return np.lexsort((y, exact_cells(counter, numbers, codes), ranks_of_alike(numbers, hashed), hashed))
+
+
+def ranks_of_alike(numbers: Floats, hashed: Hashes) -> Hashes:
+    """Return a hash of the ranks of the numbers of each row among the rows that share their hash with others.
+
+    Ranks are counted from both ends inwards. Most numbers of a skewed column lie in a few parts of its range.
+    """
+    out = np.zeros(len(hashed), dtype=np.uint64)
+    _, which, times = np.unique(hashed, return_inverse=True, return_counts=True)
+    alike = np.flatnonzero(times[which] > 1)
+    for column in numbers[alike].T if len(alike) else ():
+        found, rank = np.unique(column, return_inverse=True)
+        last = int(np.count_nonzero(~np.isnan(found))) - 1
+        inwards = np.where(rank <= last, 1 + np.minimum(rank, last - rank), 0)  # missing numbers have none
+        out[alike] += mix_hashes(inwards.astype(np.uint64))
+    return out
 
 
 def exact_cells(counter: TableCounter, numbers: Floats, codes: Codes) -> Hashes:
@@ -53,7 +69,7 @@ def exact_cells(counter: TableCounter, numbers: Floats, codes: Codes) -> Hashes:
     for column in numbers.T:
         out = mix_hashes(out + np.ascontiguousarray(column).view(np.uint64))
     for words, column in zip(counter.words, codes.T, strict=False):
-        out = mix_hashes(out + rank_by_name(words.places)[column])
+        out = mix_hashes(out + label_hashes(CLASS, words.places)[column])
     return out
 
 
@@ -77,9 +93,3 @@ def range_parts(columns: Floats) -> Hashes:
 def whole_counts(seen: Floats) -> Hashes:
     """Return counts as whole numbers; sums of weights differ in their last digits with the order of rows."""
     return np.asarray(np.minimum(seen * PARTS + SHIFT, 2.0**60), dtype=np.uint64)
-
-
-def rank_by_name(places: dict[Label, int]) -> Hashes:
-    """Return for each label where it stands among all, by name."""
-    order = {label: at for at, label in enumerate(sorted(places, key=str))}
-    return np.array([order[label] for label in places], dtype=np.uint64)

@@ -18,7 +18,7 @@ from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores, joined_scores
-from ..model.leave_one_out import check_not_more_rows, hard_labels, rows_with_weight, truth_of
+from ..model.leave_one_out import hard_labels, rows_with_weight
 from .answers import decisions_of
 from .fitted_classifier import FittedClassifier
 from .priors_and_costs import costs_of_scores
@@ -50,12 +50,12 @@ def scores_by_leave_one_out(
     model, counts = fitted.model, fitted.counts
     if isinstance(rows.source, Frame):
         check_widths(rows.source, model.schema, counts)
-    truth, heavy = truth_of(rows, counts), with_class_weights(rows, state.class_weights)
-    check_not_more_rows(counts, truth, heavy.weights)
-    answers = answers_without_rows(fitted, rows, heavy)
-    labels, tuning = counts.classes.labels, answers.tuning
+    found, labels = (
+        answers_without_rows(fitted, rows, with_class_weights(rows, state.class_weights)),
+        counts.classes.labels,
+    )
     costs = costs_of_scores(parameters, labels)
-    return Scores.from_indices(answers.posterior, truth, labels, rows.weights, *costs, tuning)
+    return Scores.from_indices(found.posterior, found.truth, labels, rows.weights, *costs, found.tuning, found.folds)
 
 
 class Judged(NamedTuple):

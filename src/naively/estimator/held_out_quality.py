@@ -12,13 +12,13 @@ import numpy as np
 from ..counting.rows import Rows
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.target import SoftLabels
-from ..judge.quality_counts import Kind, QualityCounts, QualitySource, quality_of_scores
+from ..judge.quality_counts import QualityCounts, QualitySource, quality_of_scores
 from ..judge.scores import Scores
 from ..model.leave_one_out import rows_with_weight, truth_of
 from .fitted_classifier import MODELLING, FittedClassifier
 from .settings import Parameters
 from .state import FittedState
-from .without_rows import answers_without_rows
+from .without_rows import answers_without_rows, is_held_out_in_folds
 
 
 def keep_quality_of_folds(parameters: Parameters, state: FittedState, scores: Scores | None) -> None:
@@ -65,11 +65,14 @@ def held_out_quality(fitted: FittedClassifier) -> QualityCounts | None:
 def _quality_without_row(fitted: FittedClassifier, rows: Rows, of: float) -> QualityCounts:
     """Return the quality of rows that were counted, each answered by a model without it."""
     rows = rows_with_weight(rows)
-    counts, heavy = fitted.counts, with_class_weights(rows, fitted.state.class_weights)
-    truth = truth_of(rows, counts)
-    if heavy.weights is not None:  # of several copies of a row, one is left out
-        heavy = replace(heavy, weights=left_out_weights(heavy.weights, are_copies(heavy.weights, truth)))
-    answers, labels = answers_without_rows(fitted, rows, heavy), fitted.all_counts.classes.labels
-    scores = Scores.from_indices(answers.posterior, truth.astype(np.intp), labels, rows.weights)
-    kind: Kind = "folds" if answers.folds else "leave_one_out"
-    return quality_of_scores(scores, QualitySource(kind, answers.folds, of))
+    heavy, labels = with_class_weights(rows, fitted.state.class_weights), fitted.all_counts.classes.labels
+    if not is_held_out_in_folds(fitted) and heavy.weights is not None:  # of several copies of a row, one is left out
+        copies = are_copies(heavy.weights, truth_of(rows, fitted.counts))
+        heavy = replace(heavy, weights=left_out_weights(heavy.weights, copies))
+    found = answers_without_rows(fitted, rows, heavy, copy_by_copy=True, kept=True)
+    scores = Scores.from_indices(
+        found.posterior, found.truth.astype(np.intp), labels, found.rows.weights, folds=found.folds
+    )
+    if found.folds is None:
+        return quality_of_scores(scores, QualitySource("leave_one_out", 0, of))
+    return quality_of_scores(scores, QualitySource("folds", len(np.unique(found.folds)), of))

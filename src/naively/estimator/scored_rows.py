@@ -24,7 +24,6 @@ from .evaluation import scores_by_leave_one_out
 from .fitted_classifier import FittedClassifier
 from .predict_files import file_as_fitted, scores_of_files
 from .priors_and_costs import costs_of_scores
-from .without_rows import folds_of
 
 
 @dataclass(frozen=True)
@@ -84,15 +83,12 @@ def scored_rows(fitted: FittedClassifier, source: RowSource, progress: Progress 
     if not source.labelled:
         posterior = probabilities_of(fitted, source.rows)
         return ScoredRows(posterior, np.full(len(posterior), -1, dtype=np.intp), None, QualitySource("given"))
-    how = QualitySource("given")
-    if are_rows_of_fit(fitted, source):
-        weighted = fitted.weights is not None and fitted.has_weighted_columns
-        folds = folds_of(fitted.parameters, int(fitted.counts.rows.sum())) if weighted else 0
-        how = QualitySource("folds" if weighted else "leave_one_out", folds)
-    if how.kind == "given":
-        scores = _scores_as_they_are(fitted, source, progress)
+    if not are_rows_of_fit(fitted, source):
+        scores, how = _scores_as_they_are(fitted, source, progress), QualitySource("given")
     else:
         scores = scores_by_leave_one_out(fitted, source.rows, source.y, None, source.target)
+        folds = 0 if scores.folds is None else len(np.unique(scores.folds))
+        how = QualitySource("folds" if folds else "leave_one_out", folds)
     known = len(fitted.classes)
     assert scores.posterior is not None
     truth = np.where(scores.truth < known, scores.truth, -1)

@@ -14,7 +14,7 @@ from operator import add
 import numpy as np
 
 from .._linear_algebra import dot
-from .._types import ColumnLike, Floats, Mask, Places, TableLike
+from .._types import Codes, ColumnLike, Floats, Mask, Places, TableLike
 from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.files import File, file_of
@@ -34,13 +34,13 @@ from ..model.leave_one_out import (
 )
 from ..model.scorer import AdditiveModel, log_posterior
 from ..stats import Axis
-from .answers import log_probabilities_of, posterior_interval
+from .answers import log_probabilities_of, posterior_interval, probabilities_of
 from .evaluation import parts_of_file
 from .fitted_classifier import MODELLING, FittedClassifier
 from .priors_and_costs import prior_without_row
 from .settings import Parameters
 from .state import FittedState, HeldOutCache
-from .without_rows import answers_without_rows
+from .without_rows import answers_without_rows, is_held_out_in_folds
 
 HOW = (
     "Call conformalize(X, y) with rows that were counted, or conformalize(X, y, held_out=True) with others; a saved "
@@ -68,7 +68,7 @@ def probability_interval(fitted: FittedClassifier, X: TableLike, level: float | 
     scores, log_p = scores_in_use(fitted), log_probabilities_of(fitted, X)
     if level is None:
         return scores.venn_abers(log_p)
-    (low, high), p = scores.confidence(log_p, level), np.exp(log_p)
+    (low, high), p = scores.confidence(log_p, level), probabilities_of(fitted, X)
     return np.minimum(low, p), np.maximum(high, p)
 
 
@@ -79,7 +79,7 @@ def scores_in_use(fitted: FittedClassifier) -> HeldOutScores:
     """Return the held-out scores of the model under the settings as they are now; they are made if rows are kept."""
     state, found = fitted.state, scores_at_hand(fitted)
     if found is None and state.kept is not None and state.kept.total > 1 and state.expected is None:
-        found = held_out_scores(fitted.without_lag(), state.kept.labelled().rows())
+        found = held_out_scores(fitted.without_lag(), state.kept.labelled().rows(), kept=True)
         state.held_out.keep(found, fitted.parameters)
     if found is not None:
         return found.of_classes(fitted.all_counts.classes.labels)
@@ -172,10 +172,13 @@ def _refuse_uncounted(fitted: FittedClassifier, rows: Rows) -> None:
         )
 
 
-def held_out_scores(fitted: FittedClassifier, rows: Rows, *, held_out: bool = False) -> HeldOutScores:
+def held_out_scores(
+    fitted: FittedClassifier, rows: Rows, *, held_out: bool = False, kept: bool = False
+) -> HeldOutScores:
     """Return the scores of rows that were counted, each by a model without it, or of rows that were not, as a table.
 
-    A row of weight w counts as w rows; class weights change the answers and do not count here.
+    A row of weight w counts as w rows; class weights change the answers and do not count here. Kept rows are all that
+    the model has.
     """
     if isinstance(rows.source, Frame):
         check_widths(rows.source, fitted.model.schema, fitted.counts)
@@ -195,16 +198,19 @@ def held_out_scores(fitted: FittedClassifier, rows: Rows, *, held_out: bool = Fa
     model, counts, parameters = fitted.model, fitted.counts, fitted.parameters
     truth, heavy = truth_of(rows, counts), with_class_weights(rows, fitted.state.class_weights)
     check_not_more_rows(counts, truth, heavy.weights)
-    if heavy.weights is not None:  # of several copies of a row, one is left out
-        heavy = replace(heavy, weights=left_out_weights(heavy.weights, are_copies(heavy.weights, truth)))
-    if fitted.weights is not None and fitted.has_weighted_columns:
+    squares = _squares(rows, truth)
+    if is_held_out_in_folds(fitted):
+        found = answers_without_rows(fitted, rows, heavy, copy_by_copy=True, kept=kept)
+        rows, truth = found.rows, found.truth
         with np.errstate(divide="ignore"):
-            without = np.log(answers_without_rows(fitted, rows, heavy).posterior)
+            without = np.log(found.posterior)
     else:
+        if heavy.weights is not None:  # of several copies of a row, one is left out
+            heavy = replace(heavy, weights=left_out_weights(heavy.weights, are_copies(heavy.weights, truth)))
         prior, threads = prior_without_row(parameters, fitted.all_counts), parameters.threads
         joint = model.scorer.temper(leave_one_out_log_joint(model, counts, heavy, truth, prior, threads))
         without = log_posterior(joint, np.zeros(joint.shape[1]), threads, model.scorer.floor)
-    return _table_of(without, _log_probabilities(fitted, rows), truth.astype(np.intp), counts.classes, rows)
+    return _table_of(without, _log_probabilities(fitted, rows), truth.astype(np.intp), counts.classes, rows, squares)
 
 
 def _log_probabilities(fitted: FittedClassifier, rows: Rows) -> Floats:
@@ -232,13 +238,20 @@ def _scores_as_they_are(fitted: FittedClassifier, rows: Rows) -> HeldOutScores:
     else:
         rows = rows_with_weight(rows)
         members = places[hard_labels(rows).codes]
-    log_p = _log_probabilities(fitted, rows)
-    return _table_of(log_p, log_p, members, classes, rows)
+    log_p, truth = _log_probabilities(fitted, rows), members.astype(np.int32) if members.ndim == 1 else None
+    return _table_of(log_p, log_p, members, classes, rows, _squares(rows, truth))
 
 
-def _table_of(held_out: Floats, counted: Floats, members: Places | Floats, classes: Axis, rows: Rows) -> HeldOutScores:
+def _table_of(
+    held_out: Floats, counted: Floats, members: Places | Floats, classes: Axis, rows: Rows, squares: float
+) -> HeldOutScores:
     """Return the table of the scores of rows; a row weighs what it was given to weigh."""
     weights = row_weights(rows.weights, len(held_out))
-    copies = members.ndim == 1 and are_copies(rows.weights, members.astype(np.int32))
     one, other = (ClassCounts.of(log_p, members, weights) for log_p in (held_out, counted))
-    return HeldOutScores(classes, one, other, dot(weights, left_out_weights(weights, copies)))
+    return HeldOutScores(classes, one, other, squares)
+
+
+def _squares(rows: Rows, truth: Codes | None) -> float:
+    """Return the sum of the weight of each row times what of it is left out at once; soft labels have no classes."""
+    weights = row_weights(rows.weights, rows.target.rows)
+    return dot(weights, left_out_weights(weights, truth is not None and are_copies(rows.weights, truth)))
