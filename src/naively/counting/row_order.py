@@ -17,7 +17,7 @@ from ..data.frame import Frame
 from ..stats.hashing import mix_hashes
 from ..text.rows import text_hashes
 from .counter import TableCounter
-from .row_hash import CLASS, label_hashes, vector_hashes
+from .row_hash import hash_of_text, label_hashes, vector_hashes
 from .second_pass import encoded_cells
 
 # Into so many parts the range of a column is cut. No round number, and not from the edge on: numbers that people write
@@ -44,32 +44,43 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -
         if column.name not in counter.readers:
             hashed += mix_hashes(vector_hashes(block_vectors(frame, column, 0, frame.rows)))
     # The exact cells decide among rows that look alike, and among equal rows their class.
-    return np.lexsort((y, exact_cells(counter, numbers, codes), ranks_of_alike(numbers, hashed), hashed))
+    exact = exact_numbers(counter, numbers), exact_labels(counter, codes)
+    return np.lexsort((y, *exact, ranks_of_alike(numbers, hashed), hashed))
 
 
 def ranks_of_alike(numbers: Floats, hashed: Hashes) -> Hashes:
     """Return a hash of the ranks of the numbers of each row among the rows that share their hash with others.
 
-    Ranks are counted from both ends inwards. Most numbers of a skewed column lie in a few parts of its range.
+    Most numbers of a skewed column lie in a few parts of its range. Ranks are counted from the end near which more of
+    the numbers lie, and from both ends where they are as many.
     """
     out = np.zeros(len(hashed), dtype=np.uint64)
     _, which, times = np.unique(hashed, return_inverse=True, return_counts=True)
     alike = np.flatnonzero(times[which] > 1)
-    for column in numbers[alike].T if len(alike) else ():
-        found, rank = np.unique(column, return_inverse=True)
+    for column in numbers.T if len(alike) else ():
+        found, rank = np.unique(column[alike], return_inverse=True)
         last = int(np.count_nonzero(~np.isnan(found))) - 1
-        inwards = np.where(rank <= last, 1 + np.minimum(rank, last - rank), 0)  # missing numbers have none
-        out[alike] += mix_hashes(inwards.astype(np.uint64))
+        middle = np.fmin.reduce(column) / 2 + np.fmax.reduce(column) / 2
+        low, high = np.count_nonzero(column < middle), np.count_nonzero(column > middle)
+        back = last - rank
+        from_end = np.minimum(rank, back) if low == high else rank if low > high else back
+        out[alike] += mix_hashes(np.where(rank <= last, 1 + from_end, 0).astype(np.uint64))  # 0 where it is missing
     return out
 
 
-def exact_cells(counter: TableCounter, numbers: Floats, codes: Codes) -> Hashes:
-    """Return a hash for each row that follows from its cells as they are written."""
+def exact_labels(counter: TableCounter, codes: Codes) -> Hashes:
+    """Return a hash for each row that follows from its labels as they are written."""
+    out = np.zeros(len(codes), dtype=np.uint64)
+    for labelled, words, column in zip(counter.of_labels, counter.words, codes.T, strict=False):
+        out += label_hashes(labelled.name, words.places)[column]
+    return out
+
+
+def exact_numbers(counter: TableCounter, numbers: Floats) -> Hashes:
+    """Return a hash for each row that follows from its numbers as they are written."""
     out = np.zeros(len(numbers), dtype=np.uint64)
-    for column in numbers.T:
-        out = mix_hashes(out + np.ascontiguousarray(column).view(np.uint64))
-    for words, column in zip(counter.words, codes.T, strict=False):
-        out = mix_hashes(out + label_hashes(CLASS, words.places)[column])
+    for numeric, column in zip(counter.of_numbers, numbers.T, strict=False):
+        out += mix_hashes(np.ascontiguousarray(column).view(np.uint64) + hash_of_text(numeric.name))
     return out
 
 
