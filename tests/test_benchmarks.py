@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from naively import _kernels as kernels
+from naively.model.joint.coefficients import COEFFICIENTS
+from naively.model.joint.term_kinds import TERM_KINDS
+from naively.model.recipe import RECIPE
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 SCRIPTS = sorted(path.name for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text(encoding="utf-8"))
@@ -40,3 +43,16 @@ def test_a_benchmark_runs_on_tiny_data(name, monkeypatch):
     finally:
         kernels.use_level(kernels.levels()[0])  # which `instructions.py` changes
     assert not code
+
+
+def test_the_ablation_covers_every_kind_of_term_and_every_choice(monkeypatch):
+    """Kinds that tables of the benchmark have, and the constants of the recipe that list what is compared."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    recipes = [recipe for _, recipe in runpy.run_path(str(BENCHMARKS / "ablation.py"))["VARIANTS"].values()]
+    kinds = {kind.name for kind in TERM_KINDS} - {"texts and vectors", "other columns"} | {COEFFICIENTS}
+    assert kinds == {name for recipe in recipes for name in recipe.left_out}
+    choices = ["value_bins", "pair_bins", "own_ridges", "linear_ridges", "quadratic_alphas", "quadratic_ridges"]
+    choices += ["coefficient_ridges", "coefficients_per_row", "quadratic_features", "own_pairs"]
+    choices += ["folds", "measured_rows", "most_measured", "sample_rows", "floor_rows"]
+    kept = [name for name in choices if all(getattr(recipe, name) == getattr(RECIPE, name) for recipe in recipes)]
+    assert not kept
