@@ -74,7 +74,7 @@ def used(nb):
 
 # Of each: rows, columns, and which accuracy is reached on rows never shown.
 SHAPES = {
-    "five": (300, 600, 0.8),
+    "five": (300, 600, 0.9),
     "wider": (300, 600, 0.8),
     "alike": (300, 600, 0.9),
     "many weak": (300, 800, 0.8),
@@ -91,6 +91,18 @@ def test_few_columns_that_tell_are_found_among_many(kind):
     assert accuracy > right
     assert loss < 0.75 * entropy(truth)
     assert len(used(nb)) == 30
+
+
+@pytest.mark.slow
+def test_few_columns_that_tell_are_chosen_from_all_that_fit(monkeypatch):
+    """Where all columns can be counted in pairs, those that clearly tell of the class are tried alone."""
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", RECIPE)
+    X, y, asked, truth = numbers(300, 200, 0, "five")
+    nb = nv.NaiveBayes().fit(X, y)
+    assert scored(nb, asked, truth)[0] > 0.93
+    assert 4 <= len(used(nb)) <= 10
+    X, y, asked, truth = numbers(300, 200, 0, "many weak")
+    assert len(used(nv.NaiveBayes().fit(X, y))) == 200
 
 
 def test_labels_and_mixed_tables_are_screened_alike():
@@ -121,8 +133,8 @@ def test_noise_stays_noise_and_the_model_knows_it(name):
         asked, truth = rng.normal(size=(NEW, columns)), rng.integers(0, 2, NEW)
         found.append(scored(nb, asked, truth)[1])
         said.append(nb.tuning_.loss_after)
-    assert abs(np.mean(found) - np.log(2)) < 0.02
-    assert abs(np.mean(said) - np.mean(found)) < 0.02
+    assert abs(np.mean(found) - np.log(2)) < 0.03
+    assert abs(np.mean(said) - np.mean(found)) < 0.04
 
 
 def test_three_frequent_classes_and_noise_are_answered_by_how_frequent_they_are():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,8 +21,9 @@ from ..errors import InvalidInput, InvalidSetting, NotAPart
 from ..errors.message import RowNumber, Setting
 from ..model.calibration import Calibration, CalibrationRows, fit_calibration
 from ..model.joint.fitting import count_together, enough, fit_joint, fitted_grid, weight_sample
+from ..model.joint.joint_fit import JointFit
 from ..model.joint.other_columns import REST
-from ..model.joint.screening import screened_of, without_screening_remarks
+from ..model.joint.screening import Screening, narrow_counter, screen, screened_of, without_screening_remarks
 from ..model.joint.soft_rows import SoftRows
 from ..model.leave_one_out import (
     hard_labels,
@@ -161,42 +162,68 @@ class Tuner:
     # -- weights --------------------------------------------------------------------------------------------------
 
     def _weights(self, given: Rows, again: Again | None = None) -> Tuning:
-        """Return the weights of the joint model; pairs of columns are counted first, if they were not."""
-        parameters, threads = self.parameters, self.parameters.threads
+        """Return the weights of the joint model; pairs of columns are counted first, if they were not.
+
+        Of many columns, those that clearly tell of the class by themselves are tried alone, too.
+        """
+        parameters, threads, recipe = self.parameters, self.parameters.threads, self.parameters.recipe
         counter = self.state.counts.counter
         rows = most_probable(given, counter, threads)
-        copies = are_copies(rows.weights, hard_labels(rows).codes)
-        screened = screened_of(counter, rows, parameters.missing == "value", copies, threads, parameters.recipe)
+        how = (parameters.missing == "value", are_copies(rows.weights, hard_labels(rows).codes), threads, recipe)
+        screened = screened_of(counter, rows, *how)
         if counter.together is None:
             columns = None if parameters.columns is None else list(parameters.columns)
             used = None if screened is None else screened.beside(self.state.schema, columns)
             self._count_pairs(given, used, again)
-        fitted_model = FittedClassifier(parameters, self.state)
-        counts, counter = fitted_model.counts, self.state.counts.counter
-        model = joint_model(fitted_model, None)
-        model.copies = copies
-        part, y, weights, at, folds = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
-        proportions = soft_truth(given, counts)
-        soft = None if proportions is None else SoftRows.of(np.ascontiguousarray(proportions[:, at]))
-        idle = None if screened is None else screened.chose[at]
-        found = fit_joint(model, part, y, weights, threads, folds, idle, soft)
-        hints = without_screening_remarks(self.state.schema.hints)
-        if screened is not None:
-            hints += screened.remarks(model.counts.grid, bool(found.weights.get(REST)))
-        self.state = replace(self.state, schema=replace(self.state.schema, hints=hints))
+        found = self._fitted(given, rows, screened)
+        counter = self.state.counts.counter
+        if screened is None and len(counter.of_numbers) + len(counter.of_labels) >= recipe.many_columns:
+            fewer, whole = screen(counter, rows, *how, clear=True), self.state
+            if 0 < len(fewer.names) <= recipe.many_columns:
+                self._narrow(fewer.names)
+                alone = self._fitted(given, rows, fewer)
+                better, self.state = last_loss(alone) < (1 - recipe.least_fall) * last_loss(found), whole
+                if better:  # what half of the rows chose was measured on the others; now all of them choose
+                    screened = screen(counter, rows, *how, clear=True, half=False)
+                    self._narrow(screened.names)
+                    found = replace(self._fitted(given, rows, None), loss=alone.loss)
+        schema = self.state.schema
+        hints = without_screening_remarks(schema.hints)
+        if screened is not None and schema.grid is not None:
+            hints += screened.remarks(schema.grid, bool(found.weights.get(REST)))
+        self.state = replace(self.state, schema=replace(schema, hints=hints))
         # What was chosen before on top of other counts, or for another model, is over.
-        losses = list(found.loss.values())
         return replace(
             UNTUNED,
             smoothing=self.state.tuning.smoothing,
-            classes=tuple(counts.classes.labels),
+            classes=tuple(counter.value().classes.labels),
             calibrated=True,
             held_out=True,
             learned=found,
             rows=float(found.rows),
-            loss_before=losses[0],
-            loss_after=losses[-1],
+            loss_before=next(iter(found.loss.values())),
+            loss_after=last_loss(found),
         )
+
+    def _fitted(self, given: Rows, rows: Rows, screened: Screening | None) -> JointFit:
+        """Return the weights for the columns that are counted in pairs; columns may have been chosen by some rows."""
+        fitted_model, threads = FittedClassifier(self.parameters, self.state), self.parameters.threads
+        counts, counter = fitted_model.counts, self.state.counts.counter
+        model = joint_model(fitted_model, None)
+        model.copies = are_copies(rows.weights, hard_labels(rows).codes)
+        part, y, weights, at, folds = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
+        proportions = soft_truth(given, counts)
+        soft = None if proportions is None else SoftRows.of(np.ascontiguousarray(proportions[:, at]))
+        return fit_joint(
+            model, part, y, weights, threads, folds, None if screened is None else screened.chose[at], soft
+        )
+
+    def _narrow(self, used: Sequence[str]) -> None:
+        """Count only some columns in pairs from now on, by a counter next to the one of the state."""
+        counter = self.state.counts.counter.twin()
+        narrow_counter(counter, list(used))
+        schema = replace(self.state.schema, grid=counter.schema.grid)
+        self.state = replace(self.state, counts=LiveCounts(schema, counter=counter), schema=schema)
 
     def _count_pairs(self, rows: Rows, used: list[str] | None, again: Again | None) -> None:
         """Count pairs of columns, of the used columns if not of all, by a counter beside the one of the state."""
@@ -210,6 +237,11 @@ class Tuner:
         hints = tuple(dict.fromkeys([*schema.hints, *([] if remark is None else [remark])]))
         schema = replace(schema, grid=counter.schema.grid, hints=hints)
         self.state = replace(self.state, counts=LiveCounts(schema, counter=counter), schema=schema)
+
+
+def last_loss(fit: JointFit) -> float:
+    """Return the log loss of held-out rows with all that was fitted."""
+    return list(fit.loss.values())[-1]
 
 
 def grid_of_rows(parameters: Parameters, counter: TableCounter, schema: Schema, rows: Rows) -> Grid | None:

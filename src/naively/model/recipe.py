@@ -51,6 +51,11 @@ class Recipe:
     )  # fmt: skip
     # More features than this make the linear term too slow: its cost grows with their cube.
     most_features: int = 1024
+    # From so many columns on, those that clearly tell of the class by themselves are tried alone, too, if they are no
+    # more than these; they are kept if the held-out loss falls by such a proportion. On simulated tables of 300 rows
+    # and 500 columns noise fell by at most 8 %, and five or ten columns that tell by 15 % or more.
+    many_columns: int = 100
+    least_fall: float = 0.1
     # Beyond this proportion of the rows at either end numbers are clipped in linear terms, so that one outlier does not
     # tilt them. From the prototype.
     clipped: float = 0.005

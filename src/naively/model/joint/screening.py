@@ -86,11 +86,20 @@ def screened_of(
 
 
 def screen(
-    counter: TableCounter, rows: Rows, missing: bool, copies: bool, threads: int, recipe: Recipe = RECIPE
+    counter: TableCounter,
+    rows: Rows,
+    missing: bool,
+    copies: bool,
+    threads: int,
+    recipe: Recipe = RECIPE,
+    *,
+    clear: bool = False,
+    half: bool = True,
 ) -> Screening:
     """Return which columns are kept, from half of the rows with their classes: those that tell most of the class.
 
-    The weights of what is chosen by some rows would be too large if they were fitted to the same rows.
+    The weights of what is chosen by some rows would be too large if they were fitted to the same rows. Where a clear
+    gain is asked for, columns are left out that noise among so many might equal; then all rows may choose.
     """
     frame, target = frame_of(rows.source), hard_labels(rows)
     names = [column.name for column in (*counter.of_numbers, *counter.of_labels)]
@@ -98,13 +107,16 @@ def screen(
     at = sample_places(rows, max(MOST_CELLS // (len(names) * classes), FEWEST_ROWS), counter.schema, threads)
     part = frame if len(at) == frame.rows else frame.take(at)
     at = at[content_order(counter, part, target.codes[at], threads)]  # halves follow the order of rows
-    at = at[every_other(target.codes[at])]
+    if half:
+        at = at[every_other(target.codes[at])]
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     y, heavy, told = target.codes[at], effective_weights(weights[at], copies), np.empty(len(names))
     for columns in column_blocks(counter, frame.take(at), classes, threads, recipe):
         told[columns.places] = columns.information(y, heavy, classes, missing)
     most = most_features(classes, recipe) // 2  # as many features are left for their bins
     kept, chose = np.sort(np.argsort(-told, kind="stable")[:most]), np.zeros(frame.rows, dtype=np.bool_)
+    if clear:
+        kept = kept[told[kept] > np.log(len(names))]
     chose[at] = True
     return Screening(tuple(names[column] for column in kept), len(names), chose)
 
@@ -180,7 +192,7 @@ def column_blocks(
     counter: TableCounter, frame: Frame, classes: int, threads: int, recipe: Recipe
 ) -> Iterator[ColumnBlock]:
     """Give the columns of some rows as they are rated, a block of them at a time: numbers first, then labels."""
-    cells, bins = classes, recipe.wide_bins + 1
+    cells, bins = classes, recipe.rough_bins + 1
     each = max(BLOCK_CELLS // max(frame.rows, bins * cells), 1)
     numbers = len(counter.of_numbers)
     for begin in range(0, numbers, each):
