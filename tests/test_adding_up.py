@@ -89,7 +89,7 @@ def test_parts_may_lack_classes_labels_and_whole_columns():
 
 
 @given(st.lists(st.integers(0, 5), min_size=60, max_size=60), st.randoms())
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_partition_merges_in_any_order(owner, random):
     case = CASES["mixed"]
     owner = np.array(owner)
@@ -180,7 +180,7 @@ def test_files_as_batches_end_where_one_fit_ends(kept, tmp_path, keep):
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_batches_of_any_size_count_exactly_at_every_moment(sizes, asked):
     case, nb, seen = CASES["mixed"], nv.NaiveBayes(), 0
     for size in sizes:

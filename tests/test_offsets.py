@@ -296,7 +296,7 @@ def counted(grid, sample, truth, weights):
     return TermCounts(JointCounts(Axis(tuple(range(len(parts)))), grid, fine, products), tables)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(samples())
 def test_counts_without_rows_are_those_of_the_rows_that_are_left(drawn):
     grid, sample, truth, held = drawn
@@ -309,7 +309,7 @@ def test_counts_without_rows_are_those_of_the_rows_that_are_left(drawn):
     assert not found.joint.products[expected.joint.products[:, 0, 0] == 0].any()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(samples())
 def test_a_row_has_the_offsets_of_its_values_and_of_its_pairs_of_values(drawn):
     """Each is read from the table of its column, or pair, by code; a missing value has none."""
@@ -329,7 +329,7 @@ def test_a_row_has_the_offsets_of_its_values_and_of_its_pairs_of_values(drawn):
     assert_allclose(offset_sums(offsets.tables[0], offsets.layout(grid).places(cells)), expected, atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(samples(), st.integers(2, 5), st.randoms(use_true_random=False))
 def test_the_fold_of_a_row_follows_from_its_cells(drawn, number, random):
     """Not from its place among the rows; rows alike, whatever their class, lie in one fold."""
@@ -342,7 +342,7 @@ def test_the_fold_of_a_row_follows_from_its_cells(drawn, number, random):
     assert ((folds >= 0) & (folds < number)).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(samples())
 def test_offsets_in_json_are_the_same_offsets(drawn):
     grid = drawn[0]

@@ -314,19 +314,29 @@ def test_a_phone_shows_the_tabs_without_scrolling_sideways(chromium, penguins, h
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+TABS = [("penguins", "model"), ("penguins", "quality"), ("penguins", "compare"), ("hostile", "model"),
+        ("hostile", "quality")]  # fmt: skip
+LOOKS = [("light", {"width": 1280, "height": 900}), ("dark", PHONE)]
+
+
 @pytest.mark.parametrize(
-    ("scheme", "viewport"), [("light", {"width": 1280, "height": 900}), ("dark", PHONE)], ids=["light", "dark, phone"]
+    ("which", "tab", "scheme", "viewport"),
+    [
+        pytest.param(
+            *shown, *look, marks=[] if (i + j) % 2 == 0 else [pytest.mark.slow]
+        )  # by day, the looks take turns
+        for i, shown in enumerate(TABS)
+        for j, look in enumerate(LOOKS)
+    ],
 )
-def test_axe_finds_nothing_in_the_tabs(chromium, penguins, hostile, scheme, viewport):
+def test_axe_finds_nothing_in_the_tabs(chromium, which, tab, scheme, viewport, request):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
-    for shown in (penguins, hostile):
-        for tab in ("model", "quality", "compare") if shown is penguins else ("model", "quality"):
-            with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
-                opened(page, shown, tab)
-                if tab == "quality":
-                    page.locator("[data-cell=left_alone] button").click()
-                found = axe.run(page, context="body")
-                assert not found.response["violations"], found.generate_report()
+    with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
+        opened(page, request.getfixturevalue(which), tab)
+        if tab == "quality":
+            page.locator("[data-cell=left_alone] button").click()
+        found = axe.run(page, context="body")
+        assert not found.response["violations"], found.generate_report()
 
 
 def test_hostile_names_are_text_in_all_tabs(chromium, hostile):

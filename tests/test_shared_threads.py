@@ -302,6 +302,6 @@ def found_with_blas_threads(number: int) -> str:
     return fresh(program, OPENBLAS_NUM_THREADS=str(number), OMP_NUM_THREADS=str(number), MKL_NUM_THREADS=str(number))
 
 
-@pytest.mark.parametrize("number", [2, 8])
+@pytest.mark.parametrize("number", [8, pytest.param(2, marks=pytest.mark.slow)])
 def test_threads_of_blas_change_nothing(number):
     assert found_with_blas_threads(number) == found_with_blas_threads(1)

@@ -37,6 +37,7 @@ def failed(folder, worked: float, passed: float, slower: float = 1, *more: str) 
     options = ["-p", "no:cacheprovider", "--import-mode=importlib", "-c", str(folder / "none.ini")]
     calls, found = itertools.count(), Outcomes()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # reading those takes longer than the tests
         patch.setattr(conftest, "clocks", lambda: [(call := next(calls)) * worked, call * passed])
         patch.setattr(conftest, "yardstick", lambda: conftest.YARDSTICK * slower)
         pytest.main([str(folder), *options, *more], plugins=[conftest, found])
