@@ -52,7 +52,7 @@ def session() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def table() -> pa.Table:
     """Return more rows than are kept whole, so that the model depends on which rows are sampled."""
-    return mixed_table(42_000)
+    return mixed_table(24_000)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def path(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rows")
     for number in range(2):
         part = table.slice(number * 21_000, 21_000)
-        pq.write_table(part, folder / f"part-{number}.parquet", row_group_size=6_000)
+        pq.write_table(part, folder / f"part-{number}.parquet", row_group_size=3_500)
     return folder
 
 
