@@ -13,7 +13,8 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 SCRIPTS = sorted(path.name for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text(encoding="utf-8"))
 # They start threads, or a session of Spark, which would outlive them here.
 IN_A_PROCESS = {"engines.py", "spark.py"}
-SLOW = {"busy.py", "engines.py", "files.py", "run.py", "scaling.py", "spark.py", "sql.py", "tables.py", "text.py"}
+SLOW = {"busy.py", "engines.py", "files.py", "run.py", "scaling.py", "spark.py", "sql.py", "tables.py", "text.py",
+        "together.py"}  # fmt: skip
 
 pytestmark = [
     pytest.mark.alone,

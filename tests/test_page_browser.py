@@ -204,15 +204,18 @@ def test_a_link_restores_everything_in_a_new_page(chromium, penguins):
         assert current(page) == before
 
 
-@pytest.mark.parametrize(
-    "fragment",
-    ["#row&cells=%7B", "#row&cells=[1]&at=-7", "#nowhere&at=1e9", "#row&at=%22x%22&compare=[9,9]", "#&&=&==",
-     "#row&cells=%E0%A4%A", "#row&cells=%7B%22year%22%3A%7B%7D%2C%22__proto__%22%3A1%2C%22sex%22%3A%5B%5D%7D"],
-)  # fmt: skip
-def test_a_damaged_link_opens_the_page(chromium, penguins, fragment):
+DAMAGED = [
+    "#row&cells=%7B", "#row&cells=[1]&at=-7", "#nowhere&at=1e9", "#row&at=%22x%22&compare=[9,9]", "#&&=&==",
+    "#row&cells=%E0%A4%A", "#row&cells=%7B%22year%22%3A%7B%7D%2C%22__proto__%22%3A1%2C%22sex%22%3A%5B%5D%7D",
+]  # fmt: skip
+
+
+def test_a_damaged_link_opens_the_page(chromium, penguins):
     with silent_page(chromium) as page:
-        opened(page, penguins.url + fragment)
-        assert_as_python(page, penguins)
+        for fragment in DAMAGED:
+            page.goto("about:blank")  # or the page would be told of another fragment, and not be opened
+            opened(page, penguins.url + fragment)
+            assert_as_python(page, penguins)
 
 
 def test_a_row_is_copied_as_json_as_python_and_as_a_link(chromium, penguins):

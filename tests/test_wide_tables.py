@@ -211,13 +211,21 @@ def test_many_rows_for_each_column_need_no_screening(monkeypatch):
 # -- what stays --------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["five", "many weak"])
+@pytest.fixture(scope="module")
 def wide(request):
     X, y, asked, truth = numbers(300, 200, 2, request.param)
     frames = [pd.DataFrame(part).add_prefix("n") for part in (X, asked[:100])]
     return nv.NaiveBayes().fit(frames[0], y), frames[0], y, frames[1], truth[:100]
 
 
+each_wide = pytest.mark.parametrize("wide", ["five", "many weak"], indirect=True)
+# Whatever is done with columns that are not used is done by the same code where they share a weight.
+five_by_day = pytest.mark.parametrize(
+    "wide", ["five", pytest.param("many weak", marks=pytest.mark.slow)], indirect=True
+)
+
+
+@each_wide
 def test_columns_that_are_not_used_are_reported(wide):
     nb = wide[0]
     shared = bool(nb.tuning_.learned.weights.get(REST))
@@ -226,6 +234,7 @@ def test_columns_that_are_not_used_are_reported(wide):
     assert ("all other columns" in nb.summary()) == shared
 
 
+@each_wide
 def test_contributions_add_up_and_unused_columns_have_none(wide):
     nb, _, _, asked, _ = wide
     evidence = nb.explain(asked[:20])
@@ -236,6 +245,7 @@ def test_contributions_add_up_and_unused_columns_have_none(wide):
     assert (own == 0).all() == (not nb.tuning_.learned.weights.get(REST))
 
 
+@each_wide
 def test_a_wide_model_is_saved_whole(wide, tmp_path):
     nb, _, _, asked, _ = wide
     nb.save(tmp_path / "wide.parquet")
@@ -245,6 +255,7 @@ def test_a_wide_model_is_saved_whole(wide, tmp_path):
     assert np.array_equal(again.predict_proba(asked), nb.predict_proba(asked))
 
 
+@five_by_day
 def test_rows_come_and_go(wide, tmp_path):
     nb, X, y, asked, truth = wide
     nb.save(tmp_path / "wide.parquet", rows=True)
@@ -260,6 +271,7 @@ def test_rows_come_and_go(wide, tmp_path):
     assert sum("on their own" in hint for hint in whole.schema_.hints) == 1
 
 
+@five_by_day
 def test_rows_left_out_are_answered_as_if_never_counted(wide):
     nb, X, y, *_ = wide
     scores = nb.leave_one_out(X, y)
@@ -272,6 +284,7 @@ def test_rows_left_out_are_answered_as_if_never_counted(wide):
         assert np.allclose(rest.predict_proba(X.iloc[[row]])[0], scores.posterior[row], atol=0.02)
 
 
+@five_by_day
 def test_order_of_rows_and_columns_contributes_nothing(wide):
     nb, X, y, asked, _ = wide
     rng = np.random.default_rng(0)
@@ -281,6 +294,7 @@ def test_order_of_rows_and_columns_contributes_nothing(wide):
     assert np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-6)
 
 
+@five_by_day
 def test_missing_values_among_many_columns(wide):
     _, X, y, asked, truth = wide
     holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
@@ -295,6 +309,7 @@ def test_missing_values_among_many_columns(wide):
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
+@five_by_day
 def test_a_file_and_a_table_in_memory_use_the_same_columns(wide, tmp_path):
     nb, X, y, asked, _ = wide
     X.assign(label=y).to_parquet(tmp_path / "wide.parquet")
