@@ -22,8 +22,8 @@ from naively.counting import sample
 from .browser import launched
 from .tables import penguins
 
-# Fixtures that start a browser, a server, Spark, a database or Java.
-PROGRAMS = {"chromium", "server", "session", "db", "engine", "jpmml"}
+# Fixtures and names by which a test starts a browser, a server, Spark, a database, Java or another Python.
+PROGRAMS = {"chromium", "server", "session", "db", "engine", "jpmml", "Server", "subprocess", "fresh", "printed_by"}
 settings.register_profile("naively", deadline=None)  # a busy machine is no defect
 settings.load_profile("naively")
 LIMIT = 3.0  # seconds that a test without the mark `slow` may work
@@ -48,9 +48,15 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.slow)
     if config.getoption("quick"):
         first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
-        kept = {id(item) for item in first.values() if not PROGRAMS & set(item.fixturenames)}
+        kept = {id(item) for item in first.values() if not PROGRAMS & used_by(item)}
+        kept -= {id(item) for item in items if item.get_closest_marker("thorough")}
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
         items[:] = [item for item in items if id(item) in kept]
+
+
+def used_by(item):
+    """Return the names of the fixtures and, roughly, of the functions and modules that a test uses."""
+    return {*item.fixturenames, *item.function.__code__.co_names}
 
 
 def beyond_pairs(items):

@@ -21,6 +21,8 @@ from naively.model.joint.terms import LeaveOneOut, Term
 from naively.model.recipe import RECIPE
 from naively.model.tuning import TextbookScores
 
+pytestmark = pytest.mark.thorough
+
 CLASSES, FRESH = 3, 20_000
 
 

@@ -19,6 +19,8 @@ from naively.model.joint.terms import Term
 from naively.model.recipe import RECIPE
 from naively.model.tuning import TextbookScores
 
+pytestmark = pytest.mark.thorough
+
 
 def drawn(seed, sizes, columns=20, numbers=0, asked=60):
     """Return a table of labels and numbers with classes of such sizes, and as many other rows of each class."""

@@ -19,6 +19,8 @@ from naively.errors import InvalidInput
 
 from .test_threads import alive, all_end, forks, fresh, on_linux
 
+pytestmark = pytest.mark.thorough
+
 ROWS, SOME = 33_000, 12_000  # so that more than one thread scores at a time, and fits
 RNG = np.random.default_rng(5)
 Y = RNG.choice(["no", "yes", "maybe"], ROWS)

@@ -20,6 +20,8 @@ from naively.judge.held_out_scores import BINS, HeldOutScores, log_odds, score_b
 from naively.model.leave_one_out import leave_one_out_posterior, truth_of
 from naively.stats import Axis
 
+pytestmark = pytest.mark.thorough
+
 LEVELS = (0.05, 0.5, 0.8, 0.9, 0.95, 0.99)
 
 

@@ -22,6 +22,8 @@ from naively.model.recipe import RECIPE
 
 from .retuned import retune
 
+pytestmark = pytest.mark.thorough
+
 NEW = 1000
 
 
