@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,7 +88,7 @@ def nightly(session: nox.Session) -> None:
     run_all(session, (*PARALLEL, *slow, f"--ignore={SPARK}"), (*PYTEST, *slow, SPARK), (*SKLEARN_SUITE, "--all"))
 
 
-@nox.session(requires=["wheel"])
+@nox.session
 def lowest(session: nox.Session) -> None:
     """Run the tests with the oldest versions of other libraries that are supported."""
     pins = (line.partition("#")[0].strip() for line in LOWEST.read_text(encoding="utf-8").splitlines())
@@ -95,7 +96,7 @@ def lowest(session: nox.Session) -> None:
     run_all(session, SKLEARN_SUITE, (*PARALLEL, "-m", "not slow and not alone"))
 
 
-@nox.session(requires=["wheel"])
+@nox.session
 def demo(session: nox.Session) -> None:
     """Fit a model from a file on the command line, predict with it, write its report, and show a first result."""
     install_package(session, *group("demo"))
@@ -126,7 +127,7 @@ def stub(session: nox.Session) -> None:
     session.run("ruff", "format", STUB)
 
 
-@nox.session(requires=["wheel"])
+@nox.session
 def bench(session: nox.Session) -> None:
     """Run the benchmarks: of the drop-in classes, or those of a script by its name, such as `tables`."""
     install_package(session, *group("bench"))
@@ -207,7 +208,7 @@ def wheel(session: nox.Session) -> None:
     session.run("python", "-m", "pip", "wheel", *options, ".", silent=True)
 
 
-@nox.session(requires=["wheel"])
+@nox.session
 def development(session: nox.Session) -> None:
     """Make the environment that style, docs and tests share; those sessions run it by themselves."""
     install_package(session, *group("lint"), *group("docs"), *group("test"), *group("engines"))
@@ -245,9 +246,12 @@ def install(session: nox.Session, *requirements: str) -> None:
 
 
 def install_package(session: nox.Session, *requirements: str) -> None:
-    """Make the session's environment hold the requirements and the package, installed from the wheel."""
-    install(session, *DEPENDENCIES, *requirements)
+    """Make the session's environment hold the requirements and the package, whose wheel is built at the same time."""
     folder, stamp = wheel_folder(), Path(session.virtualenv.location, "package.stamp")
+    with subprocess.Popen([sys.executable, "-m", "nox", "--session", "wheel"], cwd=ROOT) as building:
+        install(session, *DEPENDENCIES, *requirements)
+    if building.returncode:
+        session.error("there is no wheel to install")
     if not stamp.exists() or stamp.read_text() != folder.name:
         session.install("--no-deps", "--force-reinstall", *map(str, folder.glob("*.whl")))
         stamp.write_text(folder.name)

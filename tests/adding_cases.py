@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 import naively as nv
+from naively.counting import sample
 from naively.estimator.refresh import up_to_date
 
 SIZE = 120
@@ -62,6 +64,7 @@ class Case:
     y: Any = field(default_factory=lambda: LABELS)
     settings: dict[str, Any] = field(default_factory=dict)
     weights: Any = None
+    known: dict[tuple[int, bytes], nv.NaiveBayes] = field(default_factory=dict)  # by how many rows they keep, and which
 
     def rows(self, at):
         """Return some of the rows, their classes, and their weights as arguments."""
@@ -75,11 +78,14 @@ class Case:
         return nv.NaiveBayes(**self.settings)
 
     def fitted(self, at=slice(None)):
-        """Return the model of one fit of some rows; a part of one class is no reason to warn here."""
-        X, y, how = self.rows(at)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", nv.TargetWarning)
-            return self.new().fit(X, y, **how)
+        """Return a copy of the model of one fit of some rows; a part of one class is no reason to warn here."""
+        key = sample.KEPT, np.arange(SIZE)[at].tobytes()
+        if key not in self.known:
+            X, y, how = self.rows(at)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", nv.TargetWarning)
+                self.known[key] = self.new().fit(X, y, **how)
+        return copy.deepcopy(self.known[key])
 
     def answers(self, nb):
         """Return the probabilities of all rows, once everything is up to date."""

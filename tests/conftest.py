@@ -1,7 +1,10 @@
 """What several files of tests use."""
 
 import os
+from collections import defaultdict
+from dataclasses import fields, is_dataclass
 from functools import partial
+from itertools import combinations
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # for speed alone: threads of BLAS in scikit-learn would fight for cores
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -19,8 +22,8 @@ from naively.counting import sample
 from .browser import launched
 from .tables import penguins
 
-# Fixtures that start a browser, a server, Spark, a database or Java.
-PROGRAMS = {"chromium", "server", "session", "db", "engine", "jpmml"}
+# Fixtures and names by which a test starts a browser, a server, Spark, a database, Java or another Python.
+PROGRAMS = {"chromium", "server", "session", "db", "engine", "jpmml", "Server", "subprocess", "fresh", "printed_by"}
 settings.register_profile("naively", deadline=None)  # a busy machine is no defect
 settings.load_profile("naively")
 LIMIT = 3.0  # seconds that a test without the mark `slow` may work
@@ -33,13 +36,52 @@ def pytest_addoption(parser):
     parser.addoption("--unlimited", action="store_true", help="tests may take any time, as under sanitizers")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is slow
 def pytest_collection_modifyitems(config, items):
-    """With --quick, keep the first item of each function that needs no other program."""
+    """Mark items of `pairwise` tests as slow; with --quick, keep the first of each function without other programs."""
+    marked = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("pairwise") and hasattr(item, "callspec"):
+            marked[item.nodeid.partition("[")[0]].append(item)
+    for own in marked.values():
+        for item in beyond_pairs(own):
+            item.add_marker(pytest.mark.slow)
     if config.getoption("quick"):
         first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
-        kept = {id(item) for item in first.values() if not PROGRAMS & set(item.fixturenames)}
+        kept = {id(item) for item in first.values() if not PROGRAMS & used_by(item)}
+        kept -= {id(item) for item in items if item.get_closest_marker("thorough")}
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
         items[:] = [item for item in items if id(item) in kept]
+
+
+def used_by(item):
+    """Return the names of the fixtures and, roughly, of the functions and modules that a test uses."""
+    return {*item.fixturenames, *item.function.__code__.co_names}
+
+
+def beyond_pairs(items):
+    """Return the items of a function that are not needed for any two of its settings to meet; the first is needed."""
+    pairs = [set(combinations(sorted(traits(item.callspec.params), key=str), 2)) for item in items]
+    met, needed, least = set(), set(), max(map(len, pairs))
+    while least:  # those with most new pairs first, so that few are needed
+        for at, own in enumerate(pairs):
+            if not at or len(own - met) >= least:
+                needed.add(at)
+                met |= own
+        least //= 2
+    return [item for at, item in enumerate(items) if at not in needed]
+
+
+def traits(value, name=""):
+    """Yield all settings that a parameter is made of, each with its name."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from traits(part, f"{name}.{key}")
+    elif is_dataclass(value):
+        yield name, type(value).__name__
+        yield from traits({field.name: getattr(value, field.name) for field in fields(value)}, name)
+    else:
+        yield name, value if isinstance(value, str | int | float | None) else id(value)
 
 
 @settings(max_examples=1, database=None)

@@ -17,8 +17,7 @@ SCRIPTS = sorted(path.name for path in BENCHMARKS.glob("*.py") if "__main__" in 
 # They start threads, or a session of Spark, which would outlive them here.
 IN_A_PROCESS = {"engines.py", "spark.py"}
 SLOW = {"busy.py", "engines.py", "files.py", "run.py", "scaling.py", "spark.py", "sql.py", "tables.py", "text.py",
-    "wide.py",
-}  # fmt: skip
+         "together.py", "wide.py"}  # fmt: skip
 
 pytestmark = [
     pytest.mark.alone,

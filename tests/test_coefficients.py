@@ -274,7 +274,7 @@ def samples(draw):
     return grid, sample, truth
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(samples())
 def test_a_row_has_the_coefficients_of_its_values_and_of_its_pairs_of_values(drawn):
     """Each is read from the table of its column, or pair, by code; a missing value has none."""
@@ -309,7 +309,7 @@ def test_every_fold_has_its_share_of_rows_and_of_every_class(classes, number):
     assert max(f.stop - f.start for f in folds) - min(f.stop - f.start for f in folds) <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(samples())
 def test_coefficients_in_json_are_the_same(drawn):
     table = np.random.default_rng(0).normal(size=(CellLayout(drawn[0], ()).size, 3)).astype(np.float32)

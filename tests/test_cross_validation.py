@@ -41,13 +41,9 @@ def without_row(nb, table, labels, i, weights=None, **params):
     return out
 
 
-def alternate(case):
-    """Return whether rows of a case weigh: of each two settings that differ in one thing, those of one do."""
-    _, settings = case
-    return (settings["missing"] == "value") != (settings["unseen"] == "smooth")
-
-
-@pytest.mark.parametrize(("kind", "settings", "weighted"), [(*case, alternate(case)) for case in CASES], ids=name_of)
+@pytest.mark.pairwise
+@pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
+@pytest.mark.parametrize(("kind", "settings"), CASES, ids=name_of)
 def test_leaving_a_row_out_is_taking_it_from_the_counts(kind, settings, weighted):
     """Also where its value, its class or a column's spread vanishes with it; for every family, estimate and setting."""
     weights = WEIGHTS if weighted else None
@@ -265,6 +261,7 @@ SPLITTERS = {
 }
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("splitter", SPLITTERS)
 @pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
 @pytest.mark.parametrize("params", [{}, {"estimate": "mle", "missing": "value"}, {"unseen": "smooth"}], ids=str)

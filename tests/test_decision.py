@@ -145,7 +145,7 @@ def best_on_a_grid(p, values, loss):
     return min([*found, *(expected(value) for value in values)])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(drawn=values_and_posteriors)
 def test_the_mean_has_the_least_squared_cost(drawn):
     """No number is expected to lie closer, squared, than the conditional mean."""
@@ -158,7 +158,7 @@ def test_the_mean_has_the_least_squared_cost(drawn):
     assert p[0] @ (values - answers[0]) ** 2 <= least + 1e-9 * (1 + abs(least))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(drawn=values_and_posteriors)
 def test_the_median_has_the_least_absolute_cost(drawn):
     """No number is expected to lie closer than the conditional median, which is one of the values."""

@@ -195,6 +195,7 @@ def test_rows_without_a_label_may_hold_the_only_values(model, name):
 # -- several parts -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.pairwise
 @each_model
 @each_kind
 @pytest.mark.parametrize("name", ["object of NaN", "float", "category"])

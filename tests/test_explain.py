@@ -32,6 +32,7 @@ def more_rows(table):
     return found
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(("kind", "settings"), CASES, ids=name_of)
 def test_what_the_columns_say_adds_up_to_the_answer(kind, settings):
     """For every family, estimate and setting; and each column says what it says alone."""
@@ -185,6 +186,7 @@ def test_a_declared_class_without_rows_has_its_fraction(how, lines):
     assert lines[1].endswith("1/2" if how == "mle" else "(0+1)/(0+2)")
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(
     ("kind", "settings"), [case for case in CASES if case[0] in ("labels", "labels, overall", "flags")], ids=name_of
 )

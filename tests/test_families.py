@@ -51,6 +51,7 @@ def learned(family, x, y, how=Settings(), classes=2):  # noqa: B008  # settings 
 # -- probabilities sum to 1 -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.pairwise
 @cases_of("categorical")
 def test_probabilities_of_all_values_sum_to_one(case):
     """In every class, with and without rows; the reserved place of unseen values is one of them."""

@@ -43,6 +43,14 @@ def counted(source, **how):
     return nv.count(source, target="label", ignore=() if how.get("weight") else ["weight"], **how)
 
 
+# Whatever reads the rows gives the same table; what comes after it is asked of one format of each reader by day.
+FEW = {"memory", "CSV", "Parquet", "JSON lines", "DuckDB table"}
+each_reader = pytest.mark.parametrize(
+    "source",
+    [name if name in FEW else pytest.param(name, marks=pytest.mark.slow) for name in cases.ENGINES],
+    indirect=True,
+)
+
 # -- one truth over all engines ------------------------------------------------------------------------------------
 
 
@@ -55,10 +63,12 @@ def test_every_engine_counts_the_same(source):
     assert found.schema == whole.schema
 
 
+@each_reader
 def test_every_engine_weighs_rows_alike(source):
     assert counted(source, weight="weight") == counted(ROWS, weight="weight")
 
 
+@each_reader
 def test_every_engine_fits_the_same_model(source):
     nb, there = book(families={"visits": "poisson"}), book(families={"visits": "poisson"})
     there.fit(ROWS.drop(["weight"]), target="label")
@@ -76,6 +86,7 @@ def test_every_engine_fits_the_same_model(source):
     assert_allclose(nb.score_samples(source), there.score_samples(ROWS), rtol=1e-12)
 
 
+@each_reader
 def test_every_engine_explains_and_leaves_out_alike(source):
     nb = book().fit(ROWS.drop(["weight"]), target="label")
 
@@ -86,6 +97,7 @@ def test_every_engine_explains_and_leaves_out_alike(source):
     assert_array_equal(here.truth, there.truth)
 
 
+@each_reader
 def test_rows_of_a_file_are_forgotten_and_learned_again(source):
     nb = book().fit(ROWS.drop(["weight"]), target="label")
     whole = nb.counts_
@@ -244,6 +256,7 @@ def test_a_model_reads_files_by_what_it_learned(tmp_path):
 # -- identifiers -----------------------------------------------------------------------------------------------------
 
 
+@each_reader
 def test_a_column_with_too_many_values_is_set_aside_and_named(source, monkeypatch):
     """Whether the limit is passed in the first block or a later one, and in every fold."""
     if isinstance(source, pa.Table):

@@ -177,7 +177,7 @@ cells = st.one_of(st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6)
 values = st.one_of(st.none(), st.sampled_from(["a", "b", "c", "ä", ""]))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), model=st.sampled_from(MODELS), missing=st.sampled_from(["skip", "value"]))
 def test_random_tables_get_the_probabilities_of_the_model(data, model, missing):
     size = data.draw(st.integers(4, 40))
@@ -256,7 +256,7 @@ def test_texts_beside_other_columns_are_in_one_flat_model():
         check(nb, [row | {"text": text} for row, text in zip(asked(table), MORE_TEXTS, strict=False)])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     text=st.text(max_size=40)
     | st.text(alphabet="aB1 \u0301\u200d\u200c\ufe0f\u20e3👍🏽🇩🇪ℹ↔酒店กำ\u17d2ខ_Σσİ#*", max_size=20)

@@ -197,7 +197,7 @@ def test_files_and_pickles_keep_the_floor(tmp_path):
 # -- the kernel --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 13), st.integers(1, 40), st.floats(0, 0.99), st.floats(0.01, 500), st.integers(0, 2**32 - 1))
 def test_the_kernel_mixes_whatever_scores_come(classes, rows, share, spread, seed):
     """Of any number of classes and rows, with scores as far apart as can be."""

@@ -116,8 +116,11 @@ def test_a_model_is_an_estimator_once_scikit_learn_is_imported(files):
     "call",
     [
         "nb.set_params(model='auto') is nb and nb.model == nb.get_params()['model'] == 'auto'",
-        "repr(nb) == \"NaiveBayes(model='textbook')\" and nb.__sklearn_tags__().input_tags.allow_nan",
-        "callable(nb.set_fit_request) and 'NaiveBayes' in nb._repr_html_()",
+        pytest.param(
+            "repr(nb) == \"NaiveBayes(model='textbook')\" and nb.__sklearn_tags__().input_tags.allow_nan",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("callable(nb.set_fit_request) and 'NaiveBayes' in nb._repr_html_()", marks=pytest.mark.slow),
     ],
 )
 def test_methods_of_the_base_classes_import_them(call):

@@ -28,7 +28,7 @@ MORE = TABLE.assign(colour="new")[:20]
 TEXTS = TABLE.assign(
     text=[f"word{k} and {c}" for k, c in zip(RNG.integers(20, size=SIZE), TABLE["colour"], strict=True)]
 )
-MOMENTS = 5  # of each call, evenly spread over it
+MOMENTS = 3  # of each call: its begin, its middle and its end
 
 
 class Interrupter:
@@ -148,7 +148,7 @@ def test_an_interrupt_at_any_moment_leaves_the_estimator_as_it_was(name, tmp_pat
         call(copy.deepcopy(nb), path)  # what is cached for the process is there from now on
         calls = Interrupter(copy.deepcopy(nb)).run(lambda nb: call(nb, path))
         calls -= 20 * ("file" in name)  # a thread reads ahead, so that their number differs by a few
-        for moment in np.linspace(1, calls, MOMENTS - 2 * (name == "fit_files")).astype(int).tolist():
+        for moment in np.linspace(1, calls, MOMENTS).astype(int).tolist():
             other = copy.deepcopy(nb)
             with pytest.raises(KeyboardInterrupt):
                 Interrupter(other, moment).run(lambda nb: call(nb, path))

@@ -49,6 +49,7 @@ def tolerance(kind, rows):
     return 0.05 if rows < 20 else 0.03
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("rows", [5, 20, 200, 5000])
 @pytest.mark.parametrize("kind", KINDS)

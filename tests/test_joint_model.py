@@ -35,7 +35,7 @@ def features(codes, sizes, numbers):
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_products_are_those_of_the_features(data):
     seed = data.draw(st.integers(0, 10**6))
     rng = np.random.default_rng(seed)

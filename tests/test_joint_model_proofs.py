@@ -9,6 +9,8 @@ import pytest
 import naively as nv
 from naively.model.recipe import RECIPE
 
+pytestmark = pytest.mark.thorough
+
 CLASSES, FRESH = 3, 20_000
 
 

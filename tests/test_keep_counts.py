@@ -19,6 +19,8 @@ from naively.estimator import cached_counts
 from . import file_cases as cases
 from .textbook import book
 
+pytestmark = pytest.mark.thorough
+
 ROWS = cases.table(600)
 
 

@@ -23,6 +23,8 @@ from naively.estimator import cached_counts
 from . import file_cases as cases
 from .test_keep_counts import names
 
+pytestmark = pytest.mark.thorough
+
 DAYS, EACH = 6, 100
 
 

@@ -16,7 +16,7 @@ from naively.errors import InvalidInput
 from .kernel_cases import THREADS, Rows, assert_near, csr, padded, reading, sums_of
 from .strategies import laid_out
 
-pytestmark = pytest.mark.usefixtures("level")
+pytestmark = [pytest.mark.usefixtures("level"), pytest.mark.pairwise]
 
 ROWS, COLUMNS, CLASSES = 9_000, 17, 6  # some 150,000 cells
 WEIGHINGS = ("none", "fractional")

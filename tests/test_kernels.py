@@ -34,8 +34,8 @@ from .kernel_cases import (
 from .strategies import laid_out
 
 # A shared machine may pause any example; how long one takes means nothing.
-checked = settings(deadline=None, max_examples=60)
-pytestmark = pytest.mark.usefixtures("level")
+checked = settings(deadline=None, max_examples=25)
+pytestmark = [pytest.mark.usefixtures("level"), pytest.mark.pairwise]
 
 # -- what hypothesis draws: shapes, types and layouts; a seed fills the cells ------------------------------------------
 

@@ -26,6 +26,7 @@ def left_out(case, rows, i):
         yield likelihood.log_likelihood(case.read(likelihood, alone))[0]
 
 
+@pytest.mark.pairwise
 @each_case
 @pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
 def test_leaving_a_row_out_is_counting_all_others(case, weighted):
@@ -123,7 +124,7 @@ def test_an_error_on_unseen_values_names_the_row_that_would_be_unseen(missing):
     assert np.isfinite(likelihood.leave_one_out(likelihood.codes(twice.cells), twice.y)).all()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_numbers_left_out_agree_with_recounting_whatever_they_are(data):
     """Small grids of numbers, with ties, constants and missing values, at any offset and scale."""
@@ -143,7 +144,7 @@ def test_numbers_left_out_agree_with_recounting_whatever_they_are(data):
         np.testing.assert_allclose(got[i], expected, rtol=1e-7, atol=1e-7)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_counts_left_out_agree_with_recounting_whatever_they_are(data):
     """Words, flags and events of small random tables, under any estimate."""

@@ -12,7 +12,7 @@ from .kernel_cases import THREADS
 from .strategies import laid_out
 from .textbook import book
 
-pytestmark = pytest.mark.usefixtures("level")
+pytestmark = [pytest.mark.usefixtures("level"), pytest.mark.pairwise]
 
 ROWS = 9_000  # several pieces, the last of them short
 

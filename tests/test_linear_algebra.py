@@ -154,6 +154,7 @@ def test_a_singular_matrix_is_not_solved():
     assert log_determinants(np.ones((1, 2, 2))).tolist() == [-np.inf]
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 9, 33, 90])
 @pytest.mark.parametrize("rank", [0, 1, 5, 100])
 @pytest.mark.parametrize("scale", [1.0, 1e-300, 1e150])

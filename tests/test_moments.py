@@ -221,7 +221,7 @@ def test_the_number_of_threads_does_not_matter(means: tuple[float, ...], weighte
     assert state_of(one) == state_of(many)
 
 
-@settings(checked, max_examples=150)
+@settings(checked, max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     rows=st.integers(1, 300),

@@ -134,7 +134,7 @@ labels = st.one_of(st.none(), st.sampled_from(["a", "b", "c", "ä", "", "nan"]))
 
 
 @pytest.mark.alone
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), model=st.sampled_from(MODELS), missing=st.sampled_from(["skip", "value"]))
 def test_random_tables_get_the_same_answers(data, model, missing):
     size = data.draw(st.integers(4, 40))

@@ -18,7 +18,7 @@ from .browser import silent_page
 from .page_cases import page_data, penguin_table, shared_table
 from .test_page import HOSTILE
 
-PHONE = {"width": 390, "height": 844}
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def penguins(folder):
 
 @pytest.fixture(scope="module")
 def adult(folder):
-    table = shared_table("adult-train.csv.gz")
+    table = shared_table("adult-train.csv.gz", nrows=6_000)
     return Shown(folder, "adult", nv.NaiveBayes().fit(table, target="income"), table, "income")
 
 
@@ -204,15 +204,18 @@ def test_a_link_restores_everything_in_a_new_page(chromium, penguins):
         assert current(page) == before
 
 
-@pytest.mark.parametrize(
-    "fragment",
-    ["#row&cells=%7B", "#row&cells=[1]&at=-7", "#nowhere&at=1e9", "#row&at=%22x%22&compare=[9,9]", "#&&=&==",
-     "#row&cells=%E0%A4%A", "#row&cells=%7B%22year%22%3A%7B%7D%2C%22__proto__%22%3A1%2C%22sex%22%3A%5B%5D%7D"],
-)  # fmt: skip
-def test_a_damaged_link_opens_the_page(chromium, penguins, fragment):
+DAMAGED = [
+    "#row&cells=%7B", "#row&cells=[1]&at=-7", "#nowhere&at=1e9", "#row&at=%22x%22&compare=[9,9]", "#&&=&==",
+    "#row&cells=%E0%A4%A", "#row&cells=%7B%22year%22%3A%7B%7D%2C%22__proto__%22%3A1%2C%22sex%22%3A%5B%5D%7D",
+]  # fmt: skip
+
+
+def test_a_damaged_link_opens_the_page(chromium, penguins):
     with silent_page(chromium) as page:
-        opened(page, penguins.url + fragment)
-        assert_as_python(page, penguins)
+        for fragment in DAMAGED:
+            page.goto("about:blank")  # or the page would be told of another fragment, and not be opened
+            opened(page, penguins.url + fragment)
+            assert_as_python(page, penguins)
 
 
 def test_a_row_is_copied_as_json_as_python_and_as_a_link(chromium, penguins):
@@ -346,16 +349,29 @@ def test_dark_colors_follow_the_reader(chromium, penguins):
 
 
 @pytest.mark.parametrize(
-    ("scheme", "viewport"), [("light", {"width": 1280, "height": 900}), ("dark", PHONE)], ids=["light", "dark, phone"]
+    ("which", "scheme", "viewport"),
+    [
+        ("penguins", "light", DESK),
+        ("chinese", "dark", PHONE),
+        ("hostile", "dark", DESK),
+        *(
+            pytest.param(which, *how, marks=pytest.mark.slow)
+            for which, how in [
+                ("penguins", ("dark", PHONE)),
+                ("chinese", ("light", DESK)),
+                ("hostile", ("light", PHONE)),
+            ]
+        ),
+    ],
 )
-def test_axe_finds_nothing(chromium, penguins, chinese, hostile, scheme, viewport):
+def test_axe_finds_nothing(chromium, which, scheme, viewport, request):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
-    for shown in (penguins, chinese, hostile):
-        with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
-            opened(page, shown.url)
-            page.evaluate("document.querySelectorAll('#row details').forEach((one) => { one.open = true; })")
-            found = axe.run(page, context="body")
-            assert not found.response["violations"], found.generate_report()
+    shown = request.getfixturevalue(which)
+    with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
+        opened(page, shown.url)
+        page.evaluate("document.querySelectorAll('#row details').forEach((one) => { one.open = true; })")
+        found = axe.run(page, context="body")
+        assert not found.response["violations"], found.generate_report()
 
 
 def test_everything_can_be_done_with_the_keyboard(chromium, penguins):
@@ -471,7 +487,7 @@ def messages(folder):
 
 @pytest.fixture(scope="module")
 def hotels(folder):
-    table = shared_table("zh-hotel-chnsenticorp.csv.gz").dropna()
+    table = shared_table("zh-hotel-chnsenticorp.csv.gz").dropna().sample(2_000, random_state=0)
     nb = nv.NaiveBayes(families={"text": "words"}).fit(table, target="label")
     return Shown(folder, "hotels", nb, table, "label", rows=20, language="zh")
 
@@ -547,20 +563,26 @@ def test_all_words_can_be_searched(chromium, messages):
 
 
 @pytest.mark.parametrize(
-    ("scheme", "viewport"), [("light", {"width": 1280, "height": 900}), ("dark", PHONE)], ids=["light", "dark, phone"]
+    ("which", "scheme", "viewport"),
+    [
+        ("messages", "dark", PHONE),
+        ("hotels", "light", DESK),
+        pytest.param("messages", "light", DESK, marks=pytest.mark.slow),
+        pytest.param("hotels", "dark", PHONE, marks=pytest.mark.slow),
+    ],
 )
-def test_axe_finds_nothing_where_there_are_texts(chromium, messages, hotels, scheme, viewport):
+def test_axe_finds_nothing_where_there_are_texts(chromium, which, scheme, viewport, request):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
-    for shown in (messages, hotels):
-        with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
-            opened(page, shown.url)
-            found = axe.run(page, context="body")
-            assert not found.response["violations"], found.generate_report()
-            page.locator("#tab-words").click()
-            page.get_by_role("searchbox").fill("a" if shown is messages else "好")
-            found = axe.run(page, context="body")
-            assert not found.response["violations"], found.generate_report()
-            assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    shown = request.getfixturevalue(which)
+    with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
+        opened(page, shown.url)
+        found = axe.run(page, context="body")
+        assert not found.response["violations"], found.generate_report()
+        page.locator("#tab-words").click()
+        page.get_by_role("searchbox").fill("a" if which == "messages" else "好")
+        found = axe.run(page, context="body")
+        assert not found.response["violations"], found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

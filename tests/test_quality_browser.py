@@ -136,50 +136,55 @@ def test_the_rarer_class_is_looked_at_first(chromium, loans):
         assert cells(page) == in_order(decided(loans, 0, loans.p[:, 0] > 0.5))
 
 
-@pytest.mark.parametrize(("miss", "alarm"), [(4, 1), (1, 4), (9, 1), (19, 1)])
-def test_costs_decide_as_scores_do(chromium, loans, miss, alarm):
+def test_costs_decide_as_scores_do(chromium, loans):
     """The threshold moves to the least expected cost, and the mean cost is that of the decisions there."""
-    cost = {("late", "on time"): miss, ("on time", "late"): alarm}
-    scores = nv.Scores.from_indices(loans.p, loans.truth, loans.labels, cost=cost)
     with silent_page(chromium) as page:
         opened(page, loans)
-        control(page, "miss", miss)
-        control(page, "alarm", alarm)
-        (hit, missed), (false_alarm, left) = scores.confusion
-        assert cells(page) == [hit, missed, false_alarm, left]
-        assert f"mean cost {number_text(scores.mean_cost, 3)}." in page.locator(".q-words").inner_text()
-        assert (
-            page.locator("[data-picture=costs] figcaption")
-            .inner_text()
-            .startswith(f"Mean cost {number_text(scores.mean_cost, 3)} at this threshold")
-        )
+        for miss, alarm in [(4, 1), (1, 4), (9, 1), (19, 1)]:
+            cost = {("late", "on time"): miss, ("on time", "late"): alarm}
+            scores = nv.Scores.from_indices(loans.p, loans.truth, loans.labels, cost=cost)
+            control(page, "miss", miss)
+            control(page, "alarm", alarm)
+            (hit, missed), (false_alarm, left) = scores.confusion
+            assert cells(page) == [hit, missed, false_alarm, left]
+            mean = f"ean cost {number_text(scores.mean_cost, 3)}"
+            assert f"m{mean}." in page.locator(".q-words").inner_text()
+            said = page.locator("[data-picture=costs] figcaption").inner_text()
+            assert said.startswith(f"M{mean} at this threshold")
+
+
+@pytest.fixture(scope="module")
+def loans_page(chromium, loans):
+    """Return a page of the loans, which each test leaves as it was."""
+    with silent_page(chromium) as page:
+        opened(page, loans)
+        yield page
 
 
 @pytest.mark.parametrize("percent", [1, 10, 50, 90])
-def test_another_base_rate_weighs_rows_and_shifts_probabilities(chromium, loans, percent):
+def test_another_base_rate_weighs_rows_and_shifts_probabilities(loans_page, loans, percent):
     """As scores of weighed rows do, whose odds are multiplied by the ratio of both odds."""
     k, base = 0, percent / 100
     own = (loans.truth == k).mean()
     ratio = base / (1 - base) / (own / (1 - own))
     shifted = loans.p[:, k] * ratio / (loans.p[:, k] * ratio + 1 - loans.p[:, k])
     weights = np.where(loans.truth == k, base / own, (1 - base) / (1 - own))
-    with silent_page(chromium) as page:
-        opened(page, loans)
-        control(page, "base", percent)
-        for wanted in (0.5, 0.2):
-            control(page, "t", wanted)
-            at = int(page.locator(".q-controls [name=at]").input_value())
-            cut = CUTS[at - 1]
-            scores = decided(loans, k, loans.p[:, k] > cut, shifted, weights)
-            assert cut * ratio / (cut * ratio + 1 - cut) == pytest.approx(wanted, abs=0.03)
-            assert ((shifted > wanted) == (loans.p[:, k] > cut)).mean() > 0.99
-            assert cells(page) == pytest.approx(in_order(scores), rel=1e-9)
-            words = page.locator(".q-words").inner_text()
-            assert f"Accuracy {probability_text(scores.accuracy)}" in words
-            assert f"Base rate {probability_text(base)} instead of the {probability_text(own)} of these rows" in words
-        page.locator("[name=reset]").click()
-        assert cells(page) == in_order(decided(loans, k, loans.p[:, k] > 0.5))
-        assert "Base rate" not in page.locator(".q-words").inner_text()
+    page = loans_page
+    control(page, "base", percent)
+    for wanted in (0.5, 0.2):
+        control(page, "t", wanted)
+        at = int(page.locator(".q-controls [name=at]").input_value())
+        cut = CUTS[at - 1]
+        scores = decided(loans, k, loans.p[:, k] > cut, shifted, weights)
+        assert cut * ratio / (cut * ratio + 1 - cut) == pytest.approx(wanted, abs=0.03)
+        assert ((shifted > wanted) == (loans.p[:, k] > cut)).mean() > 0.99
+        assert cells(page) == pytest.approx(in_order(scores), rel=1e-9)
+        words = page.locator(".q-words").inner_text()
+        assert f"Accuracy {probability_text(scores.accuracy)}" in words
+        assert f"Base rate {probability_text(base)} instead of the {probability_text(own)} of these rows" in words
+    page.locator("[name=reset]").click()
+    assert cells(page) == in_order(decided(loans, k, loans.p[:, k] > 0.5))
+    assert "Base rate" not in page.locator(".q-words").inner_text()
 
 
 def test_pictures_say_what_they_show(chromium, loans):
@@ -314,19 +319,29 @@ def test_a_phone_shows_the_tabs_without_scrolling_sideways(chromium, penguins, h
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+TABS = [("penguins", "model"), ("penguins", "quality"), ("penguins", "compare"), ("hostile", "model"),
+        ("hostile", "quality")]  # fmt: skip
+LOOKS = [("light", {"width": 1280, "height": 900}), ("dark", PHONE)]
+
+
 @pytest.mark.parametrize(
-    ("scheme", "viewport"), [("light", {"width": 1280, "height": 900}), ("dark", PHONE)], ids=["light", "dark, phone"]
+    ("which", "tab", "scheme", "viewport"),
+    [
+        pytest.param(
+            *shown, *look, marks=[] if (i + j) % 2 == 0 else [pytest.mark.slow]
+        )  # by day, the looks take turns
+        for i, shown in enumerate(TABS)
+        for j, look in enumerate(LOOKS)
+    ],
 )
-def test_axe_finds_nothing_in_the_tabs(chromium, penguins, hostile, scheme, viewport):
+def test_axe_finds_nothing_in_the_tabs(chromium, which, tab, scheme, viewport, request):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
-    for shown in (penguins, hostile):
-        for tab in ("model", "quality", "compare") if shown is penguins else ("model", "quality"):
-            with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
-                opened(page, shown, tab)
-                if tab == "quality":
-                    page.locator("[data-cell=left_alone] button").click()
-                found = axe.run(page, context="body")
-                assert not found.response["violations"], found.generate_report()
+    with silent_page(chromium, color_scheme=scheme, viewport=viewport) as page:
+        opened(page, request.getfixturevalue(which), tab)
+        if tab == "quality":
+            page.locator("[data-cell=left_alone] button").click()
+        found = axe.run(page, context="body")
+        assert not found.response["violations"], found.generate_report()
 
 
 def test_hostile_names_are_text_in_all_tabs(chromium, hostile):

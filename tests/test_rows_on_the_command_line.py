@@ -14,6 +14,8 @@ from . import file_cases as cases
 from .test_commands import bad, good, run
 from .test_keep_rows_by_file import EACH, ROWS
 
+pytestmark = pytest.mark.thorough
+
 HALF = len(ROWS) // 2
 
 

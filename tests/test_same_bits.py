@@ -58,6 +58,7 @@ def labels_of(classes: int) -> np.ndarray:
     return (NUMBERS.argsort(axis=0).argsort(axis=0)[:, 0] * classes // ROWS + CODES[:, 3]) % classes
 
 
+@pytest.mark.pairwise
 @each_case
 @pytest.mark.parametrize("classes", [2, 3, 5, 17])
 def test_a_row_gets_the_same_bits_alone_and_among_others(level, case, classes):
@@ -98,6 +99,7 @@ MODELS = {
 }
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("classes", [2, 5])
 def test_a_row_of_a_table_gets_the_same_bits_alone_and_among_others(level, name, classes):

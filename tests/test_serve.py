@@ -131,16 +131,18 @@ def test_costs_decide(tmp_path):
         assert found[at]["expected_cost"] == pytest.approx(costs[at].min())
 
 
-@pytest.mark.parametrize("labels", [[0, 1], [True, False], [1.0, 2.0], ["é", "</script>"]])
-def test_classes_keep_their_type(tmp_path, labels):
-    path = tmp_path / "model.parquet"
-    nv.NaiveBayes().fit({"x": ["a", "b"] * 5}, labels * 5).save(path)
-    with Server(path) as server:
-        answer = server.post("predict", {"x": "a"}).json
-        assert answer["answer"] == labels[0]
-        assert type(answer["answer"]) is type(labels[0])
-        assert set(answer["probabilities"]) == set(map(str, labels))
-        assert sorted(found["label"] for found in server.get("/api/v1/model").json["classes"]) == sorted(labels)
+def test_classes_keep_their_type(tmp_path):
+    each = {"whole": [0, 1], "flags": [True, False], "numbers": [1.0, 2.0], "texts": ["é", "</script>"]}
+    for name, labels in each.items():
+        nv.NaiveBayes().fit({"x": ["a", "b"] * 5}, labels * 5).save(tmp_path / f"{name}.parquet")
+    with Server(*sorted(tmp_path.iterdir())) as server:
+        for name, labels in each.items():
+            answer = server.post(f"models/{name}/predict", {"x": "a"}).json
+            assert answer["answer"] == labels[0]
+            assert type(answer["answer"]) is type(labels[0])
+            assert set(answer["probabilities"]) == set(map(str, labels))
+            described = server.get(f"/api/v1/models/{name}/model").json["classes"]
+            assert sorted(found["label"] for found in described) == sorted(labels)
 
 
 def test_texts_and_times_are_read_as_they_were_learned(tmp_path):
@@ -488,8 +490,7 @@ def test_the_log_can_go_to_a_file_and_leave_out_good_requests(penguin_model, tmp
     assert [json.loads(line)["status"] for line in log.read_text().splitlines()] == [404]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(("plain", "number"), [(False, signal.SIGTERM), (True, signal.SIGINT)])
 def test_a_signal_lets_requests_end(penguin_model, number, plain):  # noqa: F811
     content = PENGUINS.read_bytes()
     with Server(penguin_model, plain=plain) as server:

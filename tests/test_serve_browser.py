@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_a_file_is_answered_and_saved(page, server):
 def test_a_long_file_shows_its_progress(page, server, tmp_path):
     names, *lines = PENGUINS.read_text(encoding="utf-8").splitlines()
     path = tmp_path / "many.csv"
-    path.write_text("\n".join([names, *lines * 1_000, ""]), encoding="utf-8")
+    path.write_text("\n".join([names, *lines * 500, ""]), encoding="utf-8")
     page.goto(address(server, "/#server"))
     page.wait_for_selector("#upload-note", state="attached")
     page.evaluate(
@@ -85,7 +86,7 @@ def test_a_long_file_shows_its_progress(page, server, tmp_path):
     answered(page, path)
     seen = page.evaluate("() => window.seen")
     assert any("of about" in text for text in seen)
-    assert seen[-1] == "344,000 rows answered."
+    assert seen[-1] == "172,000 rows answered."
     assert len(seen) > 5
 
 
@@ -128,13 +129,11 @@ def test_the_tab_is_accessible_and_fits_a_phone(chromium, penguin_model, scheme,
         assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
         if language == "zh":
             assert "文件" in page.get_by_role("tab", selected=True).inner_text()
-    page = chromium.new_page(viewport=PHONE, color_scheme=scheme, bypass_csp=True)
-    with Server(penguin_model, "--language", language) as served:
-        page.goto(address(served, "/#server"))
-        page.wait_for_selector("#upload-file")
-        found = axe().run(page, context="body").response["violations"]
-        assert [each["id"] for each in found] == []
-    page.close()
+        with closing(chromium.new_page(viewport=PHONE, color_scheme=scheme, bypass_csp=True)) as other:
+            other.goto(address(served, "/#server"))
+            other.wait_for_selector("#upload-file")
+            found = axe().run(other, context="body").response["violations"]
+            assert [each["id"] for each in found] == []
 
 
 def test_without_scripts_the_page_names_the_addresses(chromium, server):

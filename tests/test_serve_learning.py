@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from itertools import product
 from pathlib import Path
 
@@ -190,7 +191,7 @@ def test_several_models_learn_apart(model, tmp_path):
 # -- crashes -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kills", [1, 5, 17])
+@pytest.mark.parametrize("kills", [1, 17])
 def test_a_killed_server_loses_no_acknowledged_row(model, tmp_path, kills):
     """Several clients learn at once; the server is killed after some answers. Each row has a wind of its own."""
     ahead, acknowledged, lock = tmp_path / "learned.wal", set(), threading.Lock()
@@ -198,23 +199,23 @@ def test_a_killed_server_loses_no_acknowledged_row(model, tmp_path, kills):
     enough = threading.Event()
 
     def client(first):
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=3600)
-        for number in range(first, first + 200):
-            try:
-                connection.request("POST", "/api/v1/learn", json.dumps(labelled(number)).encode(), JSON)
-                status = connection.getresponse().read()
-            except (OSError, http.client.HTTPException):
-                return
-            assert json.loads(status)["rows"] == 1
-            with lock:
-                acknowledged.add(number)
-                if len(acknowledged) >= kills:
-                    enough.set()
+        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=3600)) as connection:
+            for number in range(first, first + 200):
+                try:
+                    connection.request("POST", "/api/v1/learn", json.dumps(labelled(number)).encode(), JSON)
+                    status = connection.getresponse().read()
+                except (OSError, http.client.HTTPException):
+                    return
+                assert json.loads(status)["rows"] == 1
+                with lock:
+                    acknowledged.add(number)
+                    if len(acknowledged) >= kills:
+                        enough.set()
 
     threads = [threading.Thread(target=client, args=(1000 * at,)) for at in range(1, 5)]
     for thread in threads:
         thread.start()
-    assert enough.wait(60)
+    assert enough.wait(3600)
     os.kill(server.process.pid, signal.SIGKILL)
     server.process.communicate()
     for thread in threads:
@@ -263,9 +264,12 @@ def test_a_crash_while_saving_counts_each_row_once(model, tmp_path, point):
         assert done.returncode == 9, done.stderr
     assert done.returncode == 9, done.stderr
     assert rows_of(model) == (100 if point == "start" else 80)
-    with Server(model, "--learn", ahead) as server:
-        assert server.get("/api/v1/model").json["rows"] == 100
-        assert learn(server, labelled(1))["total"] == 101
+    learner = learner_of(model, ahead)
+    learner.start()
+    assert learner.served.now.fitted.counts.rows.sum() == 100
+    request = LearningRequest("learn", [ROW], ["in"], None)
+    assert learner.take_all([request])[0]["total"] == 101
+    learner.close()
     assert rows_of(model) == 101
 
 

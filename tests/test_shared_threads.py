@@ -19,6 +19,8 @@ from naively.errors import InvalidInput
 
 from .test_threads import alive, all_end, forks, fresh, on_linux
 
+pytestmark = pytest.mark.thorough
+
 ROWS, SOME = 33_000, 12_000  # so that more than one thread scores at a time, and fits
 RNG = np.random.default_rng(5)
 Y = RNG.choice(["no", "yes", "maybe"], ROWS)
@@ -213,36 +215,44 @@ def test_an_error_in_a_kernel_leaves_held_threads_usable():
 
 @on_linux
 def test_ctrl_c_ends_a_fit_in_threads():
-    """Ctrl-C during a fit or an answer in several threads is a KeyboardInterrupt soon, and the model is as before."""
+    """Ctrl-C while threads work on a fit or an answer ends it: no more work begins, and the model is as before."""
     program = """
-        import os, signal, threading, time
+        import os, signal
         import numpy as np, pandas as pd
         import naively as nv
+        from naively import _threads
 
-        rng, rows = np.random.default_rng(1), 400_000
-        X = pd.DataFrame({f"c{j}": rng.choice(["a", "b", "c"], rows) for j in range(6)})
-        X = X.assign(**{f"x{j}": rng.normal(size=rows) for j in range(6)})
+        rng, rows = np.random.default_rng(1), 40_000
+        X = pd.DataFrame({f"c{j}": rng.choice(["a", "b", "c"], rows) for j in range(4)})
+        X = X.assign(**{f"x{j}": rng.normal(size=rows) for j in range(4)})
         y = rng.integers(3, size=rows)
         nb = nv.NaiveBayes(n_jobs=3).fit(X[:5_000], y[:5_000])
-        wanted = nb.predict_proba(X[:100])
+        wanted, shared = nb.predict_proba(X[:100]), _threads._results
 
-        def press(after):
-            time.sleep(after)
-            os.kill(os.getpid(), signal.SIGINT)
+        def interrupted(call, moment):
+            begun = []
 
-        for call in (lambda: nb.fit(X, y), lambda: [nb.predict_proba(X) for _ in range(50)]):
-            for after in (0.05, 0.3):
-                pressing = threading.Thread(target=press, args=(after,))
-                pressing.start()
-                try:
-                    call()
-                    pressing.join()
-                    time.sleep(0.2)
-                    print("went on")
-                except KeyboardInterrupt:
-                    print("ended")
-                pressing.join()
-                assert (nb.predict_proba(X[:100]) == wanted).all()
+            def told(pool, work, items):
+                def pressed(item):
+                    if item is items[0] and len(begun) == moment:
+                        os.kill(os.getpid(), signal.SIGINT)
+                    return work(item)
+
+                begun.append(len(items))
+                return shared(pool, pressed, items)
+
+            _threads._results = told
+            try:
+                call()
+            except KeyboardInterrupt:
+                return "ended" if len(begun) == moment else "went on"
+            finally:
+                _threads._results = shared
+
+        for moment in (1, 20):
+            print(interrupted(lambda: nb.fit(X, y), moment))
+            print(interrupted(lambda: [nb.predict_proba(X) for _ in range(moment)], moment))
+            assert (nb.predict_proba(X[:100]) == wanted).all()
     """
     assert fresh(program).split() == ["ended"] * 4
 
@@ -304,6 +314,6 @@ def found_with_blas_threads(number: int) -> str:
     return fresh(program, OPENBLAS_NUM_THREADS=str(number), OMP_NUM_THREADS=str(number), MKL_NUM_THREADS=str(number))
 
 
-@pytest.mark.parametrize("number", [2, 8])
+@pytest.mark.parametrize("number", [8, pytest.param(2, marks=pytest.mark.slow)])
 def test_threads_of_blas_change_nothing(number):
     assert found_with_blas_threads(number) == found_with_blas_threads(1)

@@ -83,7 +83,7 @@ sizes = {"n": st.integers(12, 80), "columns": st.integers(1, 12), "classes": st.
 
 @each_classifier
 @given(seed=st.integers(0, 2**32 - 1), **sizes)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_fit_agrees_on_random_rows(name, seed, n, columns, classes):
     """All attributes and answers are scikit-learn's."""
     X, y = rows(name, seed, n, columns, classes)
@@ -99,7 +99,7 @@ def test_fit_agrees_on_random_rows(name, seed, n, columns, classes):
     fit_prior=st.booleans(),
     given_prior=st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_parameters_of_discrete_classifiers_agree(name, seed, alpha, fit_prior, given_prior):
     """Smoothing and priors mean what they mean in scikit-learn; only ComplementNB honours a prior more than there."""
     X, y = rows(name, seed)

@@ -52,7 +52,7 @@ def session() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def table() -> pa.Table:
     """Return more rows than are kept whole, so that the model depends on which rows are sampled."""
-    return mixed_table(42_000)
+    return mixed_table(24_000)
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,8 @@ def path(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the same rows as Parquet files of several row groups."""
     folder = tmp_path_factory.mktemp("rows")
     for number in range(2):
-        part = table.slice(number * 21_000, 21_000)
-        pq.write_table(part, folder / f"part-{number}.parquet", row_group_size=6_000)
+        part = table.slice(number * 12_000, 12_000)
+        pq.write_table(part, folder / f"part-{number}.parquet", row_group_size=3_500)
     return folder
 
 
@@ -375,9 +375,9 @@ def test_the_example_fits_scores_and_answers(
     given = [path / "part-0.parquet", path / "part-1.parquet", tmp_path / "out", "--target", LABEL, "--model", model]
     monkeypatch.setattr(sys, "argv", [str(script), *map(str, given)])
     runpy.run_path(str(script), run_name="__main__")
-    assert "21000 rows" in capsys.readouterr().out
+    assert "12000 rows" in capsys.readouterr().out
     assert nv.load(model).classes_.tolist() == ["high", "low", "middle"]
-    assert session.read.parquet(str(tmp_path / "out" / "answers")).count() == 21_000
+    assert session.read.parquet(str(tmp_path / "out" / "answers")).count() == 12_000
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,6 +27,7 @@ def db(request):
         yield found
 
 
+@cache
 def dependent(rows=500, seed=2):
     """Return a table like those of people's records: columns that depend on each other, missing values, rare labels."""
     rng = np.random.default_rng(seed)
@@ -56,6 +59,12 @@ def model():
     nb = nv.NaiveBayes().fit(dependent().drop(["copies", "share"]), target="rich")
     assert nb.schema_.grid is not None
     return nb
+
+
+@cache
+def one_fit(rows, columns=(), **settings):
+    """Return the model of one fit in memory to a table as above without some columns."""
+    return nv.NaiveBayes(**settings).fit(dependent(rows).drop(list(columns)), target="rich")
 
 
 def in_memory(table, schema, **weights):
@@ -185,7 +194,7 @@ def test_the_model_of_many_rows_is_as_good_as_one_fit(db, keep, kept, share):
 
 def test_a_sample_of_all_rows_gives_the_model_of_one_fit(db, monkeypatch, keep):
     table = dependent(900).drop(["copies", "share"])
-    put, one = db.put(table), nv.NaiveBayes().fit(table, target="rich")
+    put, one = db.put(table), one_fit(900, ("copies", "share"))
     monkeypatch.setattr("naively.sql.row_sample.EXPECTED", 1e9)  # all rows are drawn, and counted in the database
     keep(899)
     monkeypatch.setattr("naively.sql.row_sample.proportional_copies", lambda copies, most: copies)

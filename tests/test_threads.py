@@ -255,7 +255,7 @@ def alive() -> set[str]:
 
 def all_end(before: set[str]) -> bool:
     """Return whether the threads that were not there before come to their end."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 3_600  # a busy machine is no defect
     while (new := alive() - before) and time.monotonic() < deadline:
         time.sleep(0.01)
     return not new
@@ -404,7 +404,7 @@ INTERRUPTED = """
 
 @on_linux
 @pytest.mark.parametrize("number", [1, 2])
-@pytest.mark.parametrize("some", [slice(5), slice(5, 7), slice(7, None)], ids=["counting", "scoring", "models"])
+@pytest.mark.parametrize("some", [slice(0, None, 2), slice(1, None, 2)], ids=["even", "odd"])
 def test_ctrl_c_ends_a_long_call_before_its_work_is_done(some, number):
     """It ends in KeyboardInterrupt, whenever it comes, and has changed nothing."""
     calls = dict([*LONG.items()][some])

@@ -34,9 +34,18 @@ def failed(folder, worked: float, passed: float, slower: float = 1, *more: str) 
     """Return why tests fail that seem to take so long on a machine so much slower than that of the limit."""
     (folder / "test_it.py").write_text(TESTS)
     (folder / "none.ini").write_text("[pytest]\nmarkers = slow\n")
-    options = ["-p", "no:cacheprovider", "--import-mode=importlib", "-c", str(folder / "none.ini")]
+    options = [
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:unraisableexception",
+        "--import-mode=importlib",
+        "-c",
+        str(folder / "none.ini"),
+    ]
     calls, found = itertools.count(), Outcomes()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # reading those takes longer than the tests
         patch.setattr(conftest, "clocks", lambda: [(call := next(calls)) * worked, call * passed])
         patch.setattr(conftest, "yardstick", lambda: conftest.YARDSTICK * slower)
         pytest.main([str(folder), *options, *more], plugins=[conftest, found])

@@ -160,6 +160,7 @@ def test_columns_that_repeat_each_other_are_calibrated_afterwards():
     assert after.accuracy > before.accuracy - 0.01
 
 
+@pytest.mark.pairwise
 @each_kind
 @pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weighted"])

@@ -18,6 +18,8 @@ from naively.estimator.uncertainty import held_out_scores, scores_in_use
 from naively.judge.held_out_scores import BINS, HeldOutScores, log_odds, score_bins
 from naively.stats import Axis
 
+pytestmark = pytest.mark.thorough
+
 LEVELS = (0.05, 0.5, 0.8, 0.9, 0.95, 0.99)
 
 

@@ -19,6 +19,8 @@ from naively.errors import UnreadableRows
 
 from .instructions import instructions
 
+pytestmark = pytest.mark.thorough
+
 MEASURED = """
 import sys
 import naively as nv

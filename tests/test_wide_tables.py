@@ -16,6 +16,8 @@ from naively.model.joint import screening
 from naively.model.joint.other_columns import REST
 from naively.model.recipe import RECIPE
 
+pytestmark = pytest.mark.thorough
+
 NEW = 500
 
 
@@ -176,13 +178,21 @@ def test_folds_do_not_take_over_a_choice_that_has_seen_them():
 # -- what stays --------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["five", "many weak"])
+@pytest.fixture(scope="module")
 def wide(request):
     X, y, asked, truth = numbers(300, 200, 2, request.param)
     frames = [pd.DataFrame(part).add_prefix("n") for part in (X, asked[:100])]
     return nv.NaiveBayes().fit(frames[0], y), frames[0], y, frames[1], truth[:100]
 
 
+each_wide = pytest.mark.parametrize("wide", ["five", "many weak"], indirect=True)
+# Whatever is done with columns that are not used is done by the same code where they share a weight.
+five_by_day = pytest.mark.parametrize(
+    "wide", ["five", pytest.param("many weak", marks=pytest.mark.slow)], indirect=True
+)
+
+
+@each_wide
 def test_columns_that_are_not_used_are_reported(wide):
     nb = wide[0]
     shared = bool(nb.tuning_.learned.weights.get(REST))
@@ -191,6 +201,7 @@ def test_columns_that_are_not_used_are_reported(wide):
     assert ("all other columns" in nb.summary()) == shared
 
 
+@each_wide
 def test_contributions_add_up_and_unused_columns_have_none(wide):
     nb, _, _, asked, _ = wide
     evidence = nb.explain(asked[:20])
@@ -201,6 +212,7 @@ def test_contributions_add_up_and_unused_columns_have_none(wide):
     assert (own == 0).all() == (not nb.tuning_.learned.weights.get(REST))
 
 
+@each_wide
 def test_a_wide_model_is_saved_whole(wide, tmp_path):
     nb, _, _, asked, _ = wide
     nb.save(tmp_path / "wide.parquet")
@@ -210,6 +222,7 @@ def test_a_wide_model_is_saved_whole(wide, tmp_path):
     assert np.array_equal(again.predict_proba(asked), nb.predict_proba(asked))
 
 
+@five_by_day
 def test_rows_come_and_go(wide, tmp_path):
     nb, X, y, asked, truth = wide
     nb.save(tmp_path / "wide.parquet", rows=True)
@@ -225,6 +238,7 @@ def test_rows_come_and_go(wide, tmp_path):
     assert sum("tell less" in hint for hint in whole.schema_.hints) == 1
 
 
+@five_by_day
 def test_order_of_rows_and_columns_contributes_nothing(wide):
     nb, X, y, asked, _ = wide
     rng = np.random.default_rng(0)
@@ -234,6 +248,7 @@ def test_order_of_rows_and_columns_contributes_nothing(wide):
     assert np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-6)
 
 
+@five_by_day
 def test_missing_values_among_many_columns(wide):
     _, X, y, asked, truth = wide
     holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
@@ -248,6 +263,7 @@ def test_missing_values_among_many_columns(wide):
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
+@five_by_day
 def test_a_file_and_a_table_in_memory_use_the_same_columns(wide, tmp_path):
     nb, X, y, asked, _ = wide
     X.assign(label=y).to_parquet(tmp_path / "wide.parquet")
