@@ -102,7 +102,7 @@ def test_classes_play_no_part_in_the_cuts():
 
 def test_a_large_table_is_cut_by_some_of_its_rows_as_a_file_is(tmp_path):
     """The same rows are looked at wherever they come from."""
-    table = pd.DataFrame({"x": RNG.normal(size=90_000), "y": RNG.choice(["a", "b"], 90_000)})
+    table = pd.DataFrame({"x": RNG.normal(size=110_000), "y": RNG.choice(["a", "b"], 110_000)})
     table.to_parquet(tmp_path / "rows.parquet")
     families = {"x": nv.Bins(bins=7)}
 
@@ -112,12 +112,12 @@ def test_a_large_table_is_cut_by_some_of_its_rows_as_a_file_is(tmp_path):
     assert here.schema_ == there.schema_
     assert here.counts_ == there.counts_
     assert len(here.schema_["x"].family.cuts) == 6
-    # Cuts are quantiles of 20,000 rows: exact in the sample, and within its standard errors (2 % of a bin) in all rows.
-    hashes = cells_hasher((Column("x", "number"),))(frame_of(table[["x"]]), np.zeros(90_000, dtype=np.int32), None)
+    # Cuts are quantiles of 50,000 rows: exact in the sample, and within its standard errors (2 % of a bin) in all rows.
+    hashes = cells_hasher((Column("x", "number"),))(frame_of(table[["x"]]), np.zeros(110_000, dtype=np.int32), None)
     sampled = table["x"].to_numpy()[smallest_places(hashes, KEPT)]
     family = here.schema_["x"].family
     np.testing.assert_allclose(np.bincount(family.codes(sampled)), KEPT / 7, atol=1)
-    np.testing.assert_allclose(here.counts_.columns["x"].n.sum(axis=0), 90_000 / 7, rtol=0.06)
+    np.testing.assert_allclose(here.counts_.columns["x"].n.sum(axis=0), 110_000 / 7, rtol=0.06)
 
 
 # -- as labels --------------------------------------------------------------------------------------------------------

@@ -249,9 +249,9 @@ def test_ctrl_c_ends_a_fit_in_threads():
             finally:
                 _threads._results = shared
 
-        for moment in (1, 20):
-            print(interrupted(lambda: nb.fit(X, y), moment))
-            print(interrupted(lambda: [nb.predict_proba(X) for _ in range(moment)], moment))
+        for of_fit, of_predict in ((1, 1), (2, 20)):
+            print(interrupted(lambda: nb.fit(X, y), of_fit))
+            print(interrupted(lambda: [nb.predict_proba(X) for _ in range(of_predict)], of_predict))
             assert (nb.predict_proba(X[:100]) == wanted).all()
     """
     assert fresh(program).split() == ["ended"] * 4

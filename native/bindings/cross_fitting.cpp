@@ -30,8 +30,7 @@ FoldedRows folded_rows(size_t classes, const Labels& entries, const Classes& lab
     require(test <= test_end && (test == test_end || (is_bound(test) && is_bound(test_end))),
             "The test must be whole folds.");
     (void)labeled_rows(labels, std::nullopt, labels.shape(0), classes);
-    return {rows,           classes,       folds, entries.data(), labels.data(),
-            weights.data(), bounds.data(), test,  test_end};
+    return {rows, classes, folds, entries.data(), labels.data(), weights.data(), bounds.data(), test, test_end};
 }
 
 void cross_values(Cells cells, Offsets offsets, ConstTable totals, Labels entries, Classes labels, ConstVector weights,
@@ -40,8 +39,9 @@ void cross_values(Cells cells, Offsets offsets, ConstTable totals, Labels entrie
     FoldedRows rows = folded_rows(classes, entries, labels, weights, bounds, test, test_end);
     check_offsets(offsets, terms, totals.shape(0), 1);
     require(pseudo_count > 0, "The pseudo-count must be above 0.");
-    require(cells.shape(1) == rows.rows && out.shape(0) == terms && out.shape(1) == classes && out.shape(2) == rows.rows,
-            "There must be a cell and a line of results for each term and row.");
+    require(
+        cells.shape(1) == rows.rows && out.shape(0) == terms && out.shape(1) == classes && out.shape(2) == rows.rows,
+        "There must be a cell and a line of results for each term and row.");
     for (size_t t = 0; t < terms; ++t)
         for (size_t row = 0; row < rows.rows; ++row)
             require(cells(t, row) < offsets(t + 1) - offsets(t), "A row lies in a cell that is not there.");
@@ -89,8 +89,8 @@ bool cross_normal(ConstTable x, std::optional<Flags> missing, Labels columns, Co
     FoldedRows rows = folded_rows(classes, entries, labels, weights, bounds, test, test_end);
     require(columns.shape(0) > 0, "The offsets must begin with 0.");
     check_offsets(columns, columns.shape(0) - 1, size, 0);
-    require(x.shape(0) == rows.rows && (!missing || (missing->shape(0) == rows.rows &&
-                                                     missing->shape(1) == columns.shape(0) - 1)),
+    require(x.shape(0) == rows.rows &&
+                (!missing || (missing->shape(0) == rows.rows && missing->shape(1) == columns.shape(0) - 1)),
             "There must be a line for each row, and a flag for each of its columns.");
     bool by_class = products.shape(0) == classes;
     require((by_class || products.shape(0) == 1) && products.shape(1) == size && products.shape(2) == size &&
@@ -104,8 +104,15 @@ bool cross_normal(ConstTable x, std::optional<Flags> missing, Labels columns, Co
         shrinkages.push_back({settings(s, 0), settings(s, 1)});
         require(by_class || !(settings(s, 0) < 1), "A covariance for each class needs products for each.");
     }
-    NormalRows normal{x.data(), missing ? missing->data() : nullptr, columns.data(), size, columns.shape(0) - 1,
-                      n.data(), sums.data(),                         products.data(), by_class};
+    NormalRows normal{x.data(),
+                      missing ? missing->data() : nullptr,
+                      columns.data(),
+                      size,
+                      columns.shape(0) - 1,
+                      n.data(),
+                      sums.data(),
+                      products.data(),
+                      by_class};
     bool good = false;
     without_gil(threads, [&](const Run& run) {
         good = kernels().cross_normal(normal, rows, shrinkages.data(), shrinkages.size(), folds, out.data(), run);

@@ -10,11 +10,11 @@ namespace naively {
 // of a test lie in no counts at all: what is fitted to the other rows can be measured on them.
 struct FoldedRows {
     size_t rows, classes, folds;
-    const int64_t* entries;   // where the entries of each row begin: rows + 1 of them
-    const int32_t* labels;    // the class of each entry
-    const double* weights;    // and its weight
-    const int64_t* bounds;    // where each fold begins: folds + 1 of them
-    size_t test, test_end;    // the rows of the test; the same where there is none
+    const int64_t* entries;  // where the entries of each row begin: rows + 1 of them
+    const int32_t* labels;   // the class of each entry
+    const double* weights;   // and its weight
+    const int64_t* bounds;   // where each fold begins: folds + 1 of them
+    size_t test, test_end;   // the rows of the test; the same where there is none
 
     size_t first(size_t fold) const { return size_t(bounds[fold]); }
     bool tests(size_t fold) const { return first(fold) >= test && first(fold + 1) <= test_end; }

@@ -81,8 +81,9 @@ class FoldScores {
             const double* sums = counts.sums.data() + k * size_;
             for (size_t i = 0; i < size_; ++i)
                 means_[k * size_ + i] = n_[k] >= 2 ? sums[i] / n_[k] : overall[i] / whole_;
-            if (x.by_class) scatters_.emplace_back(counts.products.begin() + ptrdiff_t(k * size_ * size_),
-                                                   counts.products.begin() + ptrdiff_t((k + 1) * size_ * size_));
+            if (x.by_class)
+                scatters_.emplace_back(counts.products.begin() + ptrdiff_t(k * size_ * size_),
+                                       counts.products.begin() + ptrdiff_t((k + 1) * size_ * size_));
             double share = n_[k] > 1e-9 ? 1.0 / n_[k] : 0.0;
             double* to = x.by_class ? scatters_.back().data() : within_.data();
             for (size_t i = 0; i < size_; ++i)
@@ -225,8 +226,7 @@ bool cross_normal(const NormalRows& x, const FoldedRows& rows, const Shrinkage* 
         if (!rows.tests(fold)) counts.subtract(x, rows, rows.first(fold), rows.first(fold + 1));
         FoldScores scores(x, rows, counts);
         for (size_t s = 0; s < count; ++s)
-            if (!scores.score(settings[s], rows.first(fold), rows.first(fold + 1),
-                              out + s * rows.classes * rows.rows))
+            if (!scores.score(settings[s], rows.first(fold), rows.first(fold + 1), out + s * rows.classes * rows.rows))
                 good = false;
     });
     return good;

@@ -34,8 +34,8 @@ class TermLines {
         CellCounts base(none, rows.classes);
         for (size_t k = 0; k < rows.classes; ++k) {
             // Before the flags of all codes comes the feature that is always 1.
-            const double* line = products + (k * features + size_t(terms.offsets[i] + 1)) * features +
-                                 size_t(terms.offsets[j] + 1);
+            const double* line =
+                products + (k * features + size_t(terms.offsets[i] + 1)) * features + size_t(terms.offsets[j] + 1);
             for (size_t x = 0; x < codes_i; ++x, line += features)
                 for (size_t y = 0; y < codes_j; ++y)
                     base.line(size_t(bins_i[x]) * wide_ + size_t(bins_j[y]))[k] += line[y];
@@ -53,7 +53,8 @@ class TermLines {
         std::vector<double> of_first(high_ * width), of_second(wide_ * width), share(width);
         auto cell_of = [&](size_t row) { return size_t(cells[row]); };
         auto fill = [&](size_t cell, double* n, double* expected) {
-            const double *first = of_first.data() + cell / wide_ * width, *second = of_second.data() + cell % wide_ * width;
+            const double *first = of_first.data() + cell / wide_ * width,
+                         *second = of_second.data() + cell % wide_ * width;
             for (size_t c = 0; c < width; ++c)
                 n[c] = counts.line(cell)[c], expected[c] = first[c] * second[c] * share[c];
         };
@@ -87,7 +88,8 @@ class TermLines {
                 store(of_first.data() + x * width + c, sum);
                 whole += sum;
             }
-            store(share.data() + c, choose(whole > all(0.0), all(1.0) / choose(whole > all(0.0), whole, all(1.0)), all(0.0)));
+            store(share.data() + c,
+                  choose(whole > all(0.0), all(1.0) / choose(whole > all(0.0), whole, all(1.0)), all(0.0)));
         }
     }
 
@@ -129,8 +131,8 @@ void cross_pairs(const Matrix& codes, const PairTerms& terms, const double* prod
         size_t count = last - first;
         std::vector<std::optional<TermLines>> lines(count);
         run_pieces(count, count * rows.rows * width, run, [&](size_t t) {
-            const TermLines& own = lines[t].emplace(columns, terms, first + t, products, features, rows,
-                                                    request.pseudo_count);
+            const TermLines& own =
+                lines[t].emplace(columns, terms, first + t, products, features, rows, request.pseudo_count);
             if (request.slope) add_gain(own, rows, request, first + t);
             if (!request.values) return;
             float* values = request.values + (first + t) * rows.classes * rows.rows;

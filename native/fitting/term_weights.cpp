@@ -84,11 +84,12 @@ class TermLoss {
             for (size_t row = 0, i = k * rows_.rows; row < rows_.rows; ++row, ++i)
                 out[rows_.terms + k] += error[i] = (p[i] - rows_.truth[i]) * rows_.weights[row];
         constexpr size_t at_once = 16;
-        run_pieces((rows_.terms + at_once - 1) / at_once, rows_.rows * rows_.terms * rows_.classes, run_, [&](size_t piece) {
-            for (size_t t = piece * at_once; t < std::min(rows_.terms, (piece + 1) * at_once); ++t)
-                for (size_t k = 1; k < rows_.classes; ++k)
-                    out[t] += mixed_dot(rows_.term(k, t), error.data() + k * rows_.rows, rows_.rows);
-        });
+        run_pieces((rows_.terms + at_once - 1) / at_once, rows_.rows * rows_.terms * rows_.classes, run_,
+                   [&](size_t piece) {
+                       for (size_t t = piece * at_once; t < std::min(rows_.terms, (piece + 1) * at_once); ++t)
+                           for (size_t k = 1; k < rows_.classes; ++k)
+                               out[t] += mixed_dot(rows_.term(k, t), error.data() + k * rows_.rows, rows_.rows);
+                   });
         return out;
     }
 
@@ -151,7 +152,8 @@ class TermLoss {
             bool mean = k == rows_.classes;
             run_pieces((terms + 15) / 16, terms * n * (mean ? rows_.classes : 1), run_, [&](size_t piece) {
                 for (size_t t = piece * 16; t < std::min(terms, (piece + 1) * 16); ++t)
-                    mean ? mean_line(t, begin, n, lines.data() + t * n) : class_line(k, t, begin, n, lines.data() + t * n);
+                    mean ? mean_line(t, begin, n, lines.data() + t * n)
+                         : class_line(k, t, begin, n, lines.data() + t * n);
             });
             multiply({lines.data(), 1, terms, n, 0, ptrdiff_t(n), 1}, {lines.data(), 1, n, terms, 0, 1, ptrdiff_t(n)},
                      true, products.data(), run_);
@@ -252,7 +254,8 @@ class Newton {
             for (size_t i = 0; i < free.size(); ++i)
                 for (size_t j = 0; j < free.size(); ++j) root[i * free.size() + j] = curve_[free[i] * size_ + free[j]];
             for (size_t i = 0; i < free.size(); ++i)
-                root[i * free.size() + i] += penalty_.pulls[free[i]] + more * (1.0 + std::abs(root[i * free.size() + i]));
+                root[i * free.size() + i] +=
+                    penalty_.pulls[free[i]] + more * (1.0 + std::abs(root[i * free.size() + i]));
             // Where rounding leaves a curvature that is not positive, more is added until it is.
             if (factor_cholesky(root.data(), free.size()) || more > 1e9) break;
         }
