@@ -54,12 +54,9 @@ const Kernels kernels{
     multiply,
     multiply_vector,
     multiply_vector,
-    add_lines,
-    add_lines,
     factor_cholesky,
     solve_cholesky,
     factor_lu,
-    eigenvectors,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

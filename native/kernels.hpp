@@ -140,12 +140,6 @@ struct Kernels {
     // out[row] = Σ a[row][k] * vector[k], of one matrix.
     void (*multiply_vector_of_singles)(const Matrices<float>& a, const float* vector, float* out, const Run&);
     void (*multiply_vector_of_doubles)(const Matrices<double>& a, const double* vector, double* out, const Run&);
-    // out[row] += table[offsets[j] + code] over the columns j: the product of flags with a table. A code out of range
-    // adds nothing.
-    void (*add_lines_of_singles)(const Matrix& codes, const int64_t* offsets, const float* table, size_t width,
-                                 float* out, const Run&);
-    void (*add_lines_of_doubles)(const Matrix& codes, const int64_t* offsets, const double* table, size_t width,
-                                 double* out, const Run&);
     // The root L of a symmetric matrix L·Lᵀ in its place; false if it is not positive definite.
     bool (*factor_cholesky)(double* matrix, size_t size);
     // Sides [size][columns] become L⁻ᵀ·L⁻¹·sides.
@@ -153,9 +147,6 @@ struct Kernels {
     // Gauss's elimination: sides become the solutions, and diagonals what determinants are the products of, up to their
     // signs. Returns the first matrix that has no inverse.
     size_t (*factor_lu)(double* matrices, size_t count, size_t size, double* sides, size_t columns, const Run&);
-    // The eigenvectors of symmetric matrices in their place, one in each row, in the order of rising values; false if
-    // one holds numbers that are not finite.
-    bool (*eigenvectors)(double* matrices, size_t count, size_t size, double* values, const Run&);
 };
 
 namespace baseline {

@@ -10,13 +10,11 @@ from naively import _kernels as kernels
 from naively._linear_algebra import (
     cholesky,
     dot,
-    eigenvectors,
     log_determinants,
     product,
     solve,
     solve_by_root,
     squared,
-    sums_of_lines,
 )
 from naively._threads import shared_threads
 
@@ -104,16 +102,6 @@ def test_half_of_a_symmetric_product_is_enough(by_level, size, kind):
     assert_array_equal(by_level(lambda: squared(lines)), product(lines, lines.T))
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_sums_of_lines_are_the_product_with_flags(by_level, kind):
-    codes = RNG.integers(-1, 4, size=(200, 3)).astype(np.int32)  # 3 is out of range
-    table, offsets = drawn(9, 75, kind=kind), np.array([0, 3, 6, 9])
-    flags = np.hstack([codes[:, [j]] == np.arange(3) for j in range(3)]).astype(kind)
-    found = by_level(lambda: sums_of_lines(codes, offsets, table))
-    assert_allclose(found, flags @ table, atol=1e-6)
-    assert_array_equal(sums_of_lines(np.asfortranarray(codes), offsets, table), found)
-
-
 @pytest.mark.parametrize(("left", "right"), [((2, 3), (2, 3)), ((3,), (2,)), ((2, 3, 4), (3, 4, 2))])
 def test_matrices_that_do_not_fit_are_refused(left, right):
     with pytest.raises(ValueError, match=r"multiplied|broadcast"):
@@ -152,29 +140,6 @@ def test_a_singular_matrix_is_not_solved():
     with pytest.raises(np.linalg.LinAlgError):
         solve(np.ones((2, 2)), np.ones(2))
     assert log_determinants(np.ones((1, 2, 2))).tolist() == [-np.inf]
-
-
-@pytest.mark.pairwise
-@pytest.mark.parametrize("size", [1, 2, 3, 8, 9, 33, 90])
-@pytest.mark.parametrize("rank", [0, 1, 5, 100])
-@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e150])
-def test_eigenvectors_turn_a_matrix_into_its_diagonal(by_level, size, rank, scale):
-    """Also where many eigenvalues are the same."""
-    lines = drawn(size, rank)
-    a = lines @ lines.T + np.diag(np.arange(size) % 3 == 0)
-    values, axes = by_level(lambda: eigenvectors(scale * a))
-    assert_allclose(values / scale, np.linalg.eigvalsh(a), atol=1e-11 * np.abs(a).max())
-    assert_allclose(axes.T @ axes, np.eye(size), atol=1e-12)
-    assert_allclose((axes * (values / scale)) @ axes.T, a, atol=1e-11 * np.abs(a).max())
-    many = np.stack([np.eye(size), scale * a])
-    assert_array_equal(eigenvectors(many)[1][1], axes)
-    with shared_threads(3):
-        assert_array_equal(eigenvectors(scale * a)[1], axes)
-
-
-def test_eigenvectors_of_what_is_not_finite_are_refused():
-    with pytest.raises(np.linalg.LinAlgError):
-        eigenvectors(np.full((3, 3), np.nan))
 
 
 # -- nothing else ------------------------------------------------------------------------------------------------------

@@ -57,19 +57,6 @@ void multiply_vector(NumberMatrix<T> a, VectorIn<T> vector, VectorOut<T> out, in
     });
 }
 
-template <class T>
-void add_lines(AnyMatrix x, Offsets offsets, TableIn<T> table, TableOut<T> out, int threads) {
-    Matrix view = codes(x);
-    check_offsets(offsets, view.columns, table.shape(0), 0);
-    require(out.shape(0) == view.rows && out.shape(1) == table.shape(1), "The sums have another size.");
-    without_gil(threads, [&](const Run& run) {
-        if constexpr (std::is_same_v<T, float>)
-            kernels().add_lines_of_singles(view, offsets.data(), table.data(), table.shape(1), out.data(), run);
-        else
-            kernels().add_lines_of_doubles(view, offsets.data(), table.data(), table.shape(1), out.data(), run);
-    });
-}
-
 bool factor_cholesky(TableOut<double> matrix) {
     require(matrix.shape(0) == matrix.shape(1), "The matrix must be square.");
     bool positive = false;
@@ -93,25 +80,12 @@ int64_t factor_lu(PlanesOut<double> a, PlanesOut<double> sides, int threads) {
     return refused(failed);
 }
 
-bool eigenvectors(PlanesOut<double> a, TableOut<double> values, int threads) {
-    require(a.shape(1) == a.shape(2), "The matrices must be square.");
-    require(values.shape(0) == a.shape(0) && values.shape(1) == a.shape(1), "There must be a place for each value.");
-    bool found = false;
-    without_gil(threads, [&](const Run& run) {
-        found = kernels().eigenvectors(a.data(), a.shape(0), a.shape(1), values.data(), run);
-    });
-    return found;
-}
-
 template <class T>
 void bind_products(nb::module_& m) {
     m.def("multiply", &multiply<T>, "a"_a.noconvert(), "b"_a.noconvert(), "out"_a.noconvert(), "symmetric"_a = false,
           "threads"_a = 1, "out[i] = a[i]·b[i]; where all products are symmetric, half of each is computed.");
     m.def("multiply_vector", &multiply_vector<T>, "a"_a.noconvert(), "vector"_a.noconvert(), "out"_a.noconvert(),
           "threads"_a = 1, "out = a·vector.");
-    m.def("add_lines", &add_lines<T>, "codes"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(),
-          "out"_a.noconvert(), "threads"_a = 1,
-          "out[row] += table[offsets[j] + code] over the columns j; a code out of range adds nothing.");
 }
 
 }  // namespace
@@ -126,9 +100,6 @@ void bind_linear_algebra(nb::module_& m) {
     m.def("factor_lu", &factor_lu, "matrices"_a.noconvert(), "sides"_a.noconvert(), "threads"_a = 1,
           "Solve matrices·x = sides in their place; diagonals then multiply to determinants, but for their signs.\n"
           "Returns the first matrix that has no inverse, or -1.");
-    m.def("eigenvectors", &eigenvectors, "matrices"_a.noconvert(), "values"_a.noconvert(), "threads"_a = 1,
-          "Put the eigenvectors of symmetric matrices in their place, one in each row, by rising eigenvalue;\n"
-          "False if a matrix holds numbers that are not finite.");
 }
 
 }  // namespace naively

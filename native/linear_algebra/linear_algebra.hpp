@@ -9,11 +9,8 @@ void multiply(const Matrices<float>&, const Matrices<float>&, bool symmetric, fl
 void multiply(const Matrices<double>&, const Matrices<double>&, bool symmetric, double* out, const Run&);
 void multiply_vector(const Matrices<float>&, const float* vector, float* out, const Run&);
 void multiply_vector(const Matrices<double>&, const double* vector, double* out, const Run&);
-void add_lines(const Matrix& codes, const int64_t* offsets, const float* table, size_t width, float* out, const Run&);
-void add_lines(const Matrix& codes, const int64_t* offsets, const double* table, size_t width, double* out, const Run&);
 bool factor_cholesky(double* matrix, size_t size);
 void solve_cholesky(const double* root, size_t size, double* sides, size_t columns);
 size_t factor_lu(double* matrices, size_t count, size_t size, double* sides, size_t columns, const Run&);
-bool eigenvectors(double* matrices, size_t count, size_t size, double* values, const Run&);
 
 }  // namespace naively::NAIVELY_LEVEL

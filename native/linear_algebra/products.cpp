@@ -151,37 +151,6 @@ void multiply_with_vector(const Matrices<T>& a, const T* vector, T* out, const R
     });
 }
 
-template <class T>
-void add_all_lines(const Matrix& codes, const int64_t* offsets, const T* table, size_t width, T* out, const Run& run) {
-    using V = Register<T>;
-    constexpr size_t lanes = sizeof(V) / sizeof(T), vectors = 4, wide = vectors * lanes, rows = 64;
-    run_pieces((codes.rows + rows - 1) / rows, codes.rows * codes.columns * width / 8, run, [&](size_t piece) {
-        std::vector<const T*> lines;
-        with_codes(codes, [&](auto line_of) {
-            for (size_t row = piece * rows; row < std::min((piece + 1) * rows, codes.rows); ++row) {
-                auto line = line_of(row);
-                lines.clear();
-                for (size_t j = 0; j < codes.columns; ++j) {
-                    int64_t code = line[j];
-                    if (code >= 0 && code < offsets[j + 1] - offsets[j])
-                        lines.push_back(table + size_t(offsets[j] + code) * width);
-                }
-                T* to = out + row * width;
-                size_t c = 0;
-                for (; c + wide <= width; c += wide) {
-                    V sums[vectors];
-                    std::memcpy(sums, to + c, sizeof sums);
-                    for (const T* from : lines)
-                        for (size_t v = 0; v < vectors; ++v) sums[v] += vector_at<V>(from + c + v * lanes);
-                    std::memcpy(to + c, sums, sizeof sums);
-                }
-                for (const T* from : lines)
-                    for (size_t rest = c; rest < width; ++rest) to[rest] += from[rest];
-            }
-        });
-    });
-}
-
 }  // namespace
 
 void multiply(const Matrices<float>& a, const Matrices<float>& b, bool symmetric, float* out, const Run& run) {
@@ -195,14 +164,6 @@ void multiply_vector(const Matrices<float>& a, const float* vector, float* out, 
 }
 void multiply_vector(const Matrices<double>& a, const double* vector, double* out, const Run& run) {
     multiply_with_vector(a, vector, out, run);
-}
-void add_lines(const Matrix& codes, const int64_t* offsets, const float* table, size_t width, float* out,
-               const Run& run) {
-    add_all_lines(codes, offsets, table, width, out, run);
-}
-void add_lines(const Matrix& codes, const int64_t* offsets, const double* table, size_t width, double* out,
-               const Run& run) {
-    add_all_lines(codes, offsets, table, width, out, run);
 }
 
 }  // namespace naively::NAIVELY_LEVEL

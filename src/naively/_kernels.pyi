@@ -199,15 +199,6 @@ def multiply_vector(a: Annotated[NDArray[numpy.float64], dict(shape=(None, None)
 def multiply_vector(a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], vector: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> None:
     """out = a·vector."""
 
-@overload
-def add_lines(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None: ...
-
-@overload
-def add_lines(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
-    """
-    out[row] += table[offsets[j] + code] over the columns j; a code out of range adds nothing.
-    """
-
 def factor_cholesky(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> bool:
     """
     Put the root L of a symmetric matrix L·Lᵀ in its place; False if it is not positive definite.
@@ -220,12 +211,6 @@ def factor_lu(matrices: Annotated[NDArray[numpy.float64], dict(shape=(None, None
     """
     Solve matrices·x = sides in their place; diagonals then multiply to determinants, but for their signs.
     Returns the first matrix that has no inverse, or -1.
-    """
-
-def eigenvectors(matrices: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> bool:
-    """
-    Put the eigenvectors of symmetric matrices in their place, one in each row, by rising eigenvalue;
-    False if a matrix holds numbers that are not finite.
     """
 
 class Scorer:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _kernels
 from ._threads import threads_here
-from ._types import AnyArray, Codes, Floats, Longs
+from ._types import AnyArray, Floats
 
 
 def product(a: AnyArray, b: AnyArray) -> AnyArray:
@@ -47,13 +47,6 @@ def squared(lines: AnyArray) -> Floats:
     return np.asarray(out[0], dtype=np.float64)
 
 
-def sums_of_lines(codes: Codes, offsets: Longs, table: AnyArray) -> AnyArray:
-    """Return the sum of the lines of a table for each row: one for each code, of the column's part of the table."""
-    out: AnyArray = np.zeros((len(codes), table.shape[1]), table.dtype)
-    _kernels.add_lines(codes, offsets, np.ascontiguousarray(table), out, threads_here())
-    return out
-
-
 def solve(a: Floats, b: Floats) -> Floats:
     """Return x with a·x = b, of one matrix or many; b is a vector, or has as many dimensions as a."""
     matrices = np.array(a if a.ndim == 3 else a[None], np.float64, order="C")
@@ -82,13 +75,3 @@ def solve_by_root(root: Floats, b: Floats) -> Floats:
     found = np.array(b, np.float64, order="C")
     _kernels.solve_cholesky(root, found)
     return found
-
-
-def eigenvectors(a: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues of symmetric matrices, rising, and their eigenvectors, one in each column."""
-    axes = np.array(a if a.ndim == 3 else a[None], np.float64, order="C")
-    values = np.empty(axes.shape[:2])
-    if not _kernels.eigenvectors(axes, values, threads_here()):
-        raise np.linalg.LinAlgError("Eigenvalues did not converge")
-    axes = axes.transpose(0, 2, 1)
-    return (values, axes) if a.ndim == 3 else (values[0], axes[0])
