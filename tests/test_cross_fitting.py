@@ -224,7 +224,6 @@ def test_normal_scores_are_those_of_moments_without_the_fold(case, by_class):
     found = cross_normal(case.cross, list(given), len(case.rows.folds))
     assert found is not None
     for by, values in zip(given, found, strict=True):
-        # A class whose rows weigh 2 to rounding has a scatter of its own or not; scores of other rows are compared.
         expected = case.by_fold(lambda fold, kept, by=by: normal_values(case, by, fold, kept))
         assert_allclose(values, expected, rtol=1e-6, atol=1e-6)
 

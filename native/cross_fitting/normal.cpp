@@ -16,6 +16,8 @@ namespace {
 
 // Rows whose products are summed up before they are subtracted, and rows that are scored at once.
 constexpr size_t PRODUCTS_AT_ONCE = 8, ROWS_AT_ONCE = 64;
+// Rows of a class that have a mean and a scatter of their own: two, but for the rounding of fractional weights.
+constexpr double ENOUGH = 2.0 - 1e-9;
 
 // Rows of each class, their sums, and the lower triangles of their products.
 class Moments {
@@ -80,7 +82,7 @@ class FoldScores {
         for (size_t k = 0; k < classes_; ++k) {
             const double* sums = counts.sums.data() + k * size_;
             for (size_t i = 0; i < size_; ++i)
-                means_[k * size_ + i] = n_[k] >= 2 ? sums[i] / n_[k] : overall[i] / whole_;
+                means_[k * size_ + i] = n_[k] >= ENOUGH ? sums[i] / n_[k] : overall[i] / whole_;
             if (x.by_class)
                 scatters_.emplace_back(counts.products.begin() + ptrdiff_t(k * size_ * size_),
                                        counts.products.begin() + ptrdiff_t((k + 1) * size_ * size_));
@@ -89,7 +91,7 @@ class FoldScores {
             for (size_t i = 0; i < size_; ++i)
                 for (size_t j = 0; j <= i; ++j) to[i * size_ + j] -= sums[i] * share * sums[j];
             if (!x.by_class) continue;
-            if (n_[k] < 2) std::fill(scatters_.back().begin(), scatters_.back().end(), 0.0);
+            if (n_[k] < ENOUGH) std::fill(scatters_.back().begin(), scatters_.back().end(), 0.0);
             for (size_t i = 0; i < size_ * size_; ++i) within_[i] += to[i];
         }
     }
@@ -135,7 +137,7 @@ class FoldScores {
     bool quadratic(const Shrinkage& by, size_t begin, size_t end, double* out) const {
         std::vector<double> root(size_ * size_), away(size_ * ROWS_AT_ONCE), constants(x_.column_count);
         for (size_t k = 0; k < classes_; ++k) {
-            double alpha = n_[k] >= 2 ? by.alpha : 1.0, own = n_[k] >= 2 ? (1 - alpha) / n_[k] : 0.0;
+            double alpha = n_[k] >= ENOUGH ? by.alpha : 1.0, own = n_[k] >= ENOUGH ? (1 - alpha) / n_[k] : 0.0;
             for (size_t i = 0; i < size_ * size_; ++i) root[i] = scatters_[k][i] * own + within_[i] * (alpha / whole_);
             for (size_t i = 0; i < size_; ++i) root[i * size_ + i] += by.ridge / whole_;
             std::vector<double> covariance = x_.missing ? root : std::vector<double>();

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from .tables import TableBuilder
 
 LINEAR, QUADRATIC = Term("linear", None), Term("quadratic", None)
+# Rows of a class that have a mean and a scatter of their own: two, but for the rounding of fractional weights.
+ENOUGH = 2.0 - 1e-9
 # What was chosen, by name, next to the settings of other terms.
 LINEAR_RIDGE, ALPHA, RIDGE = "linear ridge", "quadratic shrinkage", "quadratic ridge"
 
@@ -146,7 +148,7 @@ class NormalScores:
     def means(self) -> Floats:
         """The mean of each class, [class, direction]; a class of less than two rows has that of all rows."""
         rows, sums, _ = self.moments
-        overall, enough = sums.sum(axis=0) / max(rows.sum(), 1e-300), (rows >= 2)[:, None]
+        overall, enough = sums.sum(axis=0) / max(rows.sum(), 1e-300), (rows >= ENOUGH)[:, None]
         return np.where(enough, sums / np.where(enough, rows[:, None], 1.0), overall)
 
     @cached_property
@@ -157,7 +159,7 @@ class NormalScores:
         if not self.by_class:
             return np.asarray(products - product((sums * known[:, None]).T, sums))
         out = products - known[:, None, None] * sums[:, :, None] * sums[:, None, :]
-        out[rows < 2] = 0.0
+        out[rows < ENOUGH] = 0.0
         return np.asarray(out)
 
     def linear_parts(self, ridge: float) -> NormalParts:
@@ -173,8 +175,8 @@ class NormalScores:
         whole, squares = float(max(rows.sum(), 1e-9)), np.empty_like(self.scatters)
         slopes, constants = np.empty_like(self.means), np.empty((len(rows), len(self.starts) - 1))
         for k, size in enumerate(rows.tolist()):
-            alpha = by.alpha if size >= 2 else 1.0  # one row has no scatter, and is left to that within all classes
-            covariance = within * (alpha / whole) + (self.scatters[k] * ((1 - alpha) / size) if size >= 2 else 0.0)
+            alpha = by.alpha if size >= ENOUGH else 1.0  # one row has no scatter of its own
+            covariance = within * (alpha / whole) + (self.scatters[k] * ((1 - alpha) / size) if size >= ENOUGH else 0.0)
             covariance[np.diag_indices_from(covariance)] += by.ridge / whole
             root = positive_root(covariance)
             half = solve_by_root(root, np.eye(len(root)))
