@@ -15,7 +15,7 @@ FORMAT, VERSION = "naively flat model", 1
 # Kinds of terms whose tables hold scores, which single precision is enough for.
 ROUNDED = frozenset({"table", "slope", "pair", "product", "slopes", "words"})
 # Those of single values and of pairs of values, whose scores are rounded further: a page is a tenth smaller. The
-# probabilities change by less than 1e-6, as by single precision itself where scores are large.
+# probabilities change by less than 1e-5 where there are hundreds of pairs.
 VALUES, VALUE_STEPS = frozenset({"table", "pair"}), 2.0**21
 TYPES = {"f": "f8", "i": "i4", "u": "u1", "b": "u1"}  # by the kind of an array's numbers
 
