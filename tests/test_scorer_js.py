@@ -97,9 +97,9 @@ def of_rounding(sizes):
 
     A score s is off by |s| / 2^24 at most, and a class by the sum of these, its size; a probability p gets no further
     off than 2 p (1 - p) <= 1/2 of the largest of these sums. Scores of a column that are sums themselves are off by
-    more, and scores of values and of hundreds of pairs are rounded to 2**-21 each: 1e-5 is allowed in any case.
+    more, which is why 1e-6 is allowed in any case.
     """
-    return max(1e-5, max(sizes) / 2**24)
+    return max(1e-6, max(sizes) / 2**24)
 
 
 # -- every model, family and setting -----------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ FORMAT, VERSION = "naively flat model", 1
 # Kinds of terms whose tables hold scores, which single precision is enough for.
 ROUNDED = frozenset({"table", "slope", "pair", "product", "slopes", "words"})
 # Those of single values and of pairs of values, whose scores are rounded further: a page is a tenth smaller. The
-# probabilities change by less than 1e-5 where there are hundreds of pairs.
-VALUES, VALUE_STEPS = frozenset({"table", "pair"}), 2.0**21
+# probabilities change by less than 1e-6, as by single precision itself where scores are large. Of more tables than
+# these none is rounded further: what rounding takes from each of their scores adds up.
+VALUES, VALUE_STEPS, MOST_ROUNDED = frozenset({"table", "pair"}), 2.0**21, 128
 TYPES = {"f": "f8", "i": "i4", "u": "u1", "b": "u1"}  # by the kind of an array's numbers
 
 
@@ -49,14 +50,14 @@ class FlatModel:
         Parameters
         ----------
         single : bool, default=False
-            Whether tables are rounded to single precision, which takes half the room, and scores of values to 2**-21.
+            Whether tables are rounded to single precision, in half the room, and few tables of values to 2**-21.
 
         Returns
         -------
         dict
             The fields of the format; arrays are dicts of shape, type and data.
         """
-        found: JsonObject = encoded(self.content, single)
+        found: JsonObject = encoded(self.content, single, single and value_tables(self.content) <= MOST_ROUNDED)
         return found
 
     def json(self, *, single: bool = False) -> str:
@@ -65,7 +66,7 @@ class FlatModel:
         Parameters
         ----------
         single : bool, default=False
-            Whether tables are rounded to single precision, which takes half the room, and scores of values to 2**-21.
+            Whether tables are rounded to single precision, in half the room, and few tables of values to 2**-21.
 
         Returns
         -------
@@ -82,7 +83,7 @@ class FlatModel:
         path : str or Path
             The file, which is replaced if it exists.
         single : bool, default=False
-            Whether tables are rounded to single precision, which takes half the room, and scores of values to 2**-21.
+            Whether tables are rounded to single precision, in half the room, and few tables of values to 2**-21.
 
         Raises
         ------
@@ -109,19 +110,26 @@ def save_text(path: str | PathLike[str], text: str) -> None:
         write_place(path, text.encode("utf-8"))
 
 
-def encoded(value: Json, single: bool) -> Json:
-    """Return a value of a flat model as JSON has it; only tables of scores may be rounded."""
+def encoded(value: Json, single: bool, stepped: bool = False) -> Json:
+    """Return a value of a flat model as JSON has it; only tables of scores may be rounded, or moved to steps."""
     if isinstance(value, dict):
         exact = "kind" in value and value["kind"] not in ROUNDED
-        if single and value.get("kind") in VALUES:
+        if stepped and value.get("kind") in VALUES:
             value = {**value, "table": in_steps(value["table"])}
-        return {name: encoded(part, single and not exact) for name, part in value.items()}
+        return {name: encoded(part, single and not exact, stepped) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [encoded(part, single) for part in value]
+        return [encoded(part, single, stepped) for part in value]
     if isinstance(value, np.ndarray):
         kind = TYPES[value.dtype.kind]
         return array_json(value, "f4" if single and kind == "f8" and value.ndim > 1 else kind)
     return value
+
+
+def value_tables(value: Json) -> int:
+    """Return how many tables of scores of values and of pairs of values there are in a value of a flat model."""
+    if isinstance(value, dict):
+        return (value.get("kind") in VALUES) + sum(map(value_tables, value.values()))
+    return sum(map(value_tables, value)) if isinstance(value, (list, tuple)) else 0
 
 
 def in_steps(scores: AnyArray) -> AnyArray:
