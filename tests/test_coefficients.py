@@ -21,8 +21,7 @@ from naively.data.grid import Cells, Grid, LabelValues, NumberBins
 from naively.errors import UnreadableFile
 from naively.families.family import padded
 from naively.model.joint.coefficients import COEFFICIENTS, NO_CLASS, CellLayout, CoefficientRows, Coefficients
-from naively.model.joint.sample import FittingRows, deal_out
-from naively.model.joint.soft_rows import SoftRows
+from naively.model.joint.sample import FittingRows, SoftRows, deal_out
 from naively.model.recipe import RECIPE
 
 from .test_store import reforged

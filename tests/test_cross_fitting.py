@@ -20,9 +20,8 @@ from naively.model.joint.fitting import fit_joint
 from naively.model.joint.joint_fit import JointFit
 from naively.model.joint.normal import NormalScores, Shrinkage, cross_normal
 from naively.model.joint.pairs import PairScores, pair_terms
-from naively.model.joint.sample import FittingRows, deal_out
-from naively.model.joint.soft_rows import SoftRows
-from naively.model.joint.term_counts import TermCounts
+from naively.model.joint.sample import FittingRows, SoftRows, deal_out
+from naively.model.joint.tables import TermCounts
 from naively.model.joint.values import ValueTerms
 from naively.model.joint.weights import Candidates
 from naively.model.recipe import RECIPE

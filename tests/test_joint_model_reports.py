@@ -11,8 +11,8 @@ from click.testing import CliRunner
 import naively as nv
 from naively.cli import main
 from naively.errors import InvalidSetting
+from naively.model.joint.joint_fit import described_weights
 from naively.model.joint.normal import LINEAR, QUADRATIC
-from naively.model.joint.summary import described_weights
 from naively.model.joint.terms import Term
 
 from .tables import penguins

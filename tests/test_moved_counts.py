@@ -12,8 +12,8 @@ import naively as nv
 from naively.data.grid import Grid, LabelValues
 from naively.errors import DoesNotFit
 from naively.model.joint.binning import grid_of, with_middles_of
+from naively.model.joint.merging import pooled_grid
 from naively.model.joint.moved_counts import moved_counts, original_middles
-from naively.model.joint.pooled_grid import pooled_grid
 from naively.model.recipe import RECIPE
 from naively.stats import Counts
 

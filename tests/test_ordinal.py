@@ -14,7 +14,7 @@ import naively as nv
 from naively.data.grid import Grid, LabelValues
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
 from naively.families.ordinal import natural_order
-from naively.model.joint.term_counts import TermCounts
+from naively.model.joint.tables import TermCounts
 from naively.model.joint.terms import Term
 from naively.model.recipe import RECIPE
 from naively.stats import Axis

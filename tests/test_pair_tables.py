@@ -9,8 +9,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 import naively as nv
 from naively import _kernels as kernels
 from naively.model.joint.normal import Shrinkage
-from naively.model.joint.pair_tables import CELLS_AT_ONCE, PairTermArrays, pair_tables
-from naively.model.joint.term_counts import TermCounts
+from naively.model.joint.pairs import CELLS_AT_ONCE, PairTermArrays, pair_tables
+from naively.model.joint.tables import TermCounts
 from naively.stats.growing import Vocabulary
 
 from .test_quadratic import by_counts, drawn, features, missing_in, one_hot
@@ -133,7 +133,7 @@ def test_tables_of_pairs_are_weighted_log_ratios(monkeypatch):
     assert len(weights) > 2
     counts: TermCounts = model.counts
     for cells in (CELLS_AT_ONCE, 10):
-        monkeypatch.setattr("naively.model.joint.pair_tables.CELLS_AT_ONCE", cells)
+        monkeypatch.setattr("naively.model.joint.pairs.CELLS_AT_ONCE", cells)
         assert len(list(PairTermArrays.of(counts, weights).in_parts())) > (cells < 100)
         found = pair_tables(counts, weights)
         for (i, j), table in zip(found.pairs, found.tables, strict=True):

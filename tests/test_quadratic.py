@@ -15,7 +15,7 @@ from naively.model.joint.cross_fit import CrossFit
 from naively.model.joint.normal import ALPHA, QUADRATIC, RIDGE, NormalScores, Shrinkage, contrasts, cross_normal
 from naively.model.joint.quadratic_tables import QuadraticTable
 from naively.model.joint.sample import FittingRows
-from naively.model.joint.term_counts import TermCounts
+from naively.model.joint.tables import TermCounts
 from naively.model.joint.terms import CELLS
 from naively.model.recipe import RECIPE
 from naively.stats import Axis

@@ -9,7 +9,7 @@ import pytest
 import naively as nv
 from naively.data.frame import frame_of
 from naively.model.joint.left_out import HeldOutRows, likelihood_left_out
-from naively.model.joint.soft_rows import RowClasses, SoftRows
+from naively.model.joint.sample import RowClasses, SoftRows
 from naively.model.joint.weights import WeightFit, WeightProblem
 from naively.model.recipe import RECIPE
 

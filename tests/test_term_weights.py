@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 
 from naively import _kernels as kernels
 from naively._threads import shared_threads
-from naively.model.joint.soft_rows import RowClasses, SoftRows
+from naively.model.joint.sample import RowClasses, SoftRows
 from naively.model.joint.weights import WeightFit, WeightProblem
 from naively.model.recipe import RECIPE
 

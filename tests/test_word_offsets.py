@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import naively as nv
-from naively.model.joint.soft_rows import RowClasses
+from naively.model.joint.sample import RowClasses
 from naively.model.joint.word_offset_fitting import frequent_words
 from naively.model.joint.word_offsets import WordOffsetScores, word_scales
 from naively.model.recipe import RECIPE

@@ -23,8 +23,8 @@ from ..model.calibration import Calibration, CalibrationRows, fit_calibration
 from ..model.joint.fitting import count_together, enough, fit_joint, fitted_grid, weight_sample
 from ..model.joint.joint_fit import JointFit
 from ..model.joint.other_columns import REST
+from ..model.joint.sample import SoftRows
 from ..model.joint.screening import Screening, narrow_counter, screen, screened_of, without_screening_remarks
-from ..model.joint.soft_rows import SoftRows
 from ..model.leave_one_out import (
     hard_labels,
     rows_with_weight,

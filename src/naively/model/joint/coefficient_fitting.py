@@ -24,7 +24,7 @@ from .coefficients import (
 from .joint_fit import JointFit
 from .pairs import PAIR
 from .sample import FittingRows
-from .term_counts import TermCounts
+from .tables import TermCounts
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from ...stats.accumulators import offsets_of
 from ..recipe import Recipe
 
 if TYPE_CHECKING:
-    from .term_counts import TermCounts
+    from .tables import TermCounts
 
 COEFFICIENTS = "coefficients"  # for `Recipe.left_out`
 # Coefficients of all classes at most, and products with the rows: limits of memory and of time.

@@ -15,9 +15,8 @@ from ..._linear_algebra import dot
 from ..._types import Codes, Floats, Longs
 from .coefficients import is_clear
 from .normal import ALPHA, LINEAR_RIDGE, RIDGE, Shrinkage, cross_normal
-from .sample import FittingRows
-from .soft_rows import RowClasses
-from .term_counts import TermCounts
+from .sample import FittingRows, RowClasses
+from .tables import TermCounts
 from .term_kinds import kinds_of
 from .terms import Term, TermValues
 

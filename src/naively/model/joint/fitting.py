@@ -32,8 +32,7 @@ from .left_out import HeldOutRows
 from .model import JointModel
 from .moved_counts import KnownRows
 from .pairs import column_pairs
-from .sample import deal_out, effective_weights
-from .soft_rows import SoftRows
+from .sample import SoftRows, deal_out, effective_weights
 from .weights import fit_weights
 from .word_offset_fitting import with_word_offsets
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._types import Codes, Floats, Mask, Matrix, Places
-from .soft_rows import SoftRows
+from .sample import SoftRows
 
 # Up to so many numbers double precision is kept; beyond, single precision serves as well and takes half the time.
 EXACT = 1 << 22

@@ -27,10 +27,8 @@ from .document_rows import DocumentRows
 from .joint_fit import JointFit
 from .left_out import HeldOutRows
 from .other_columns import REST, OtherColumns, other_columns
-from .sample import FittingRows
-from .soft_rows import SoftRows
-from .tables import JointTables, TableBuilder
-from .term_counts import TermCounts
+from .sample import FittingRows, SoftRows
+from .tables import JointTables, TableBuilder, TermCounts
 from .term_kinds import kinds_of
 from .terms import CELLS, Term
 from .wide_terms import COUNTS, VECTORS, TextColumn, VectorColumn, WideColumn

@@ -21,8 +21,8 @@ from ...data.grid import Cells, Grid
 from ...families.family import padded
 from ...stats import Axis
 from .normal import Shrinkage
-from .pair_tables import PairTables
-from .term_counts import TermCounts
+from .pairs import PairTables
+from .tables import TermCounts
 
 # The kernel reads the squares of a class in tiles of so many lines (`QuadraticForm::TILE`).
 TILE = 4

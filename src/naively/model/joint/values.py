@@ -23,8 +23,7 @@ from .terms import Term, TermKind
 if TYPE_CHECKING:
     from .cross_fit import CrossFit
     from .sample import FittingRows
-    from .tables import TableBuilder
-    from .term_counts import TermCounts
+    from .tables import TableBuilder, TermCounts
 
 VALUE, EACH, NEIGHBOURS = "value", "each", "neighbours"
 

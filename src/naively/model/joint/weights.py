@@ -20,9 +20,8 @@ from .coefficients import is_clear
 from .cross_fit import CrossFit, chosen_ridges, log_loss, measured_parts, row_losses
 from .joint_fit import JointFit
 from .pairs import PAIR, PairScores, TermGains, column_pairs, pair_terms, partners
-from .sample import FittingRows
-from .soft_rows import RowClasses
-from .term_counts import TermCounts
+from .sample import FittingRows, RowClasses
+from .tables import TermCounts
 from .term_kinds import term_kind
 from .terms import Term, Terms, TermValues
 

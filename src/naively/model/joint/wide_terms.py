@@ -14,7 +14,7 @@ from ...families import Likelihood
 from ...families.family import ScoreTerm, TextTerm, scores_of
 from ..recipe import Recipe
 from .left_out import HeldOutRows, likelihood_left_out
-from .soft_rows import RowClasses
+from .sample import RowClasses
 from .terms import Term, TermKind, TermValues
 from .weighted_terms import WeightedTerm, WeightedTextTerm
 from .word_offsets import WordOffsets

@@ -14,8 +14,7 @@ from ..recipe import Recipe
 from .cross_fit import log_loss
 from .joint_fit import WITH_WORD_OFFSETS, JointFit
 from .model import JointModel
-from .sample import FittingRows, effective_weights
-from .soft_rows import RowClasses
+from .sample import FittingRows, RowClasses, effective_weights
 from .word_offsets import WordOffsets, WordOffsetScores, WordsOfRows, padded_singles, word_scales
 from .word_terms import WordAssociations
 

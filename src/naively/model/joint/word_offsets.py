@@ -18,7 +18,7 @@ from ..._types import Codes, Floats, JsonObject, Longs, Matrix, Places, Singles
 from ...families.texts import ModelWords
 from ...stats import Axis, WordTable
 from ...stats.word_table import Lexicon
-from .soft_rows import RowClasses
+from .sample import RowClasses
 from .word_terms import WordAssociations
 
 
