@@ -13,8 +13,8 @@ from numpy.testing import assert_array_equal
 
 import naively as nv
 from naively.cli import main
-from naively.data import column_types as columns
 from naively.errors import InvalidInput
+from naively.files import columns as columns
 
 PENGUINS = pd.read_csv(Path(__file__).parent.parent / "examples" / "penguins.csv", dtype=str, keep_default_na=False)
 MEASURED = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]

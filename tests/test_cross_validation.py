@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 import naively as nv
 from naively.counting.counter import TableCounter
 from naively.counting.rows import labeled_rows
-from naively.data import block
+from naively.data import encoding as block
 from naively.data.target import target_of
 from naively.errors import InvalidInput
 from naively.judge.stratified_folds import StratifiedFolds

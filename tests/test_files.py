@@ -14,12 +14,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.counting import files as engine
-from naively.data import block
-from naively.data import column_types as columns
-from naively.data import files as read
+from naively.data import encoding as block
 from naively.data.target import arrow_target
 from naively.errors import InvalidSetting
 from naively.estimator import file_folds
+from naively.files import columns as columns
+from naively.files import file as read
 from naively.judge.stratified_folds import StratifiedFolds
 
 from . import file_cases as cases

@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import naively as nv
-from naively.data import column_types as columns
-from naively.data import files as read
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
+from naively.files import columns as columns
+from naively.files import file as read
 
 from . import file_cases as cases
 

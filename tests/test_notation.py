@@ -14,10 +14,10 @@ from numpy.testing import assert_array_equal
 
 import naively as nv
 from naively.cli import main
-from naively.data import column_types as columns
 from naively.data.cell_format import CellFormat
 from naively.data.number_notation import Unclear, notation, number_from, numbers_from
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
+from naively.files import columns as columns
 
 ROWS = 200
 LABELS = np.array(["dear", "cheap"])[np.arange(ROWS) % 2]

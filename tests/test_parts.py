@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naively as nv
-from naively.data.arrow_schema import schema_of_types
+from naively.data.schema import schema_of_types
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
 
 from .strategies import checked

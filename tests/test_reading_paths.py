@@ -16,13 +16,14 @@ from numpy.testing import assert_array_equal
 
 import naively as nv
 from naively.cli import main
-from naively.data import column_types as columns
-from naively.data import delimited, typed_files
-from naively.data.block import block_numbers
 from naively.data.column import Column
+from naively.data.encoding import block_numbers
 from naively.data.frame import frame_of
 from naively.data.target import target_of
 from naively.errors import InvalidInput, UnreadableRows
+from naively.files import columns as columns
+from naively.files import delimited
+from naively.files import typed as typed_files
 
 
 def write(tmp_path, data, name="t.csv"):

@@ -11,8 +11,8 @@ import pytest
 
 import naively as nv
 from naively import _progress
-from naively.data import streams
 from naively.errors import InvalidInput, UnreadableRows
+from naively.files import streams
 
 from .stream_cases import SMALL, STREAMS
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively import _kernels
-from naively.data.block import block_codes
 from naively.data.column import Column
-from naively.data.encoder import Coder, text_task
+from naively.data.encoding import Coder, block_codes, text_task
 from naively.data.frame import Frame
 from naively.data.values import ColumnValues
 

@@ -9,8 +9,8 @@ import pytest
 
 import naively as nv
 from naively.counting import files as engine
-from naively.data import duckdb_reader as duck
 from naively.data import values
+from naively.files import duckdb_reader as duck
 
 ROWS = 2_000
 
@@ -56,7 +56,7 @@ def test_blocks_of_long_texts_have_fewer_rows(path, letters, monkeypatch):
     whole = blocks_of(path)
     assert [block.table.num_rows for block in whole] == [ROWS]
     monkeypatch.setattr(duck, "PIECE", 100)
-    monkeypatch.setattr("naively.data.files.PIECE", 100)
+    monkeypatch.setattr("naively.files.file.PIECE", 100)
     monkeypatch.setattr(duck, "BYTES", 30_000)
     parts = blocks_of(path)
     assert len(parts) > 5
@@ -87,7 +87,7 @@ def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch
 
     kept = letters.filter(pa.compute.is_valid(letters["body"]))
     whole = fitted(str(path))
-    monkeypatch.setattr("naively.data.files.PIECE", 128)
+    monkeypatch.setattr("naively.files.file.PIECE", 128)
     monkeypatch.setattr(duck, "BYTES", 20_000)
     parts = fitted(str(path))
     assert parts.counts_ == whole.counts_ == fitted(letters).counts_

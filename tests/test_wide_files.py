@@ -13,9 +13,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import naively as nv
-from naively.data import delimited
-from naively.data.dialect import HEAD, checked_names
 from naively.errors import UnreadableRows
+from naively.files import delimited
+from naively.files.dialect import HEAD, checked_names
 
 from .instructions import instructions
 

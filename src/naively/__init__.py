@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from . import export, sql
     from .counting.rows import count
     from .data.column import Column
-    from .data.files import File
     from .data.schema import Schema
     from .errors import CombinedWeightsWarning, StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from .explain.evidence import Evidence
     from .explain.report import compare
     from .families import Bernoulli, Bins, Categorical, Gaussian, Ordinal, Poisson, Settings, Words
+    from .files.file import File
     from .flat.flat_model import FlatModel
     from .judge.decision import decide, expected_cost
     from .judge.scores import Scores
@@ -48,7 +48,7 @@ _HOMES = {
     "Expected": "model.em",
     "FileFit": "estimator.fit_files",
     "fit_files": "estimator.fit_files",
-    "File": "data.files",
+    "File": "files.file",
     "FlatModel": "flat.flat_model",
     "merge": "estimator.merge",
     "Report": "estimator.html_report",

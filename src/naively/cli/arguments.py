@@ -13,15 +13,15 @@ from .options import OptionValues
 
 if TYPE_CHECKING:
     from .._types import Label
-    from ..data.files import File
     from ..estimator.fitted_classifier import FittedClassifier
     from ..estimator.settings import FamilyLike
     from ..families import Words
+    from ..files.file import File
 
 
 def open_files(files: Sequence[str], reading: OptionValues) -> File:
     """Return the files as one `File` with the options of reading."""
-    from ..data.files import File
+    from ..files.file import File
 
     given = dict(reading)
     if also := given.pop("also_null", ()):

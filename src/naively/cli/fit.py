@@ -19,10 +19,10 @@ from .render import console, percent, print_json, printable, row_count_text, sho
 
 if TYPE_CHECKING:
     from .._types import JsonObject
-    from ..data.files import File
     from ..estimator.fit_files import FileFit
     from ..estimator.fitted_classifier import FittedClassifier
     from ..estimator.settings import Parameters
+    from ..files.file import File
     from ..judge.scores import Scores
 
 # Above so many rows, or bytes of a file with texts, cross-validation is off by default: it reads the file a second

@@ -12,7 +12,7 @@ from . import arguments, options
 from .render import print_json, row_count_text
 
 if TYPE_CHECKING:
-    from ..data.writers import Form
+    from ..files.writer import Form
 
 EXAMPLE = """\b
 Examples:

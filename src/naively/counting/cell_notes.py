@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .._types import Floats, Label
-from ..data.batches import TextsReadAsMissing
-from ..data.cell_format import USUAL
-from ..data.missing_values import OF_CLASSES, arrow_names, is_no_number
+from ..data.cell_format import OF_CLASSES, USUAL, arrow_names, is_no_number
 from ..data.number_notation import LIKELY, Unclear, notation, number_from
 from ..data.schema import Schema
 from ..errors.message import ANY_VALUE, Message, MissingTexts, Setting
+from ..files.columns import TextsReadAsMissing
 
 # How the note begins on texts that were read as missing values.
 READ_AS_MISSING = "Read as missing: "

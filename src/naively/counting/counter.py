@@ -9,10 +9,9 @@ import numpy as np
 
 from .. import _kernels
 from .._types import AnyArray, CellLike, Codes, Floats, Label
-from ..data.block import ROWS, block_codes
 from ..data.column import Column
 from ..data.dict_rows import cells_of, number_reader, texts_of_rows
-from ..data.encoder import Coder
+from ..data.encoding import ROWS, Coder, block_codes
 from ..data.frame import Frame
 from ..data.grid import Grid
 from ..data.schema import Schema

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import AnyArray, Codes, Places
-from ..data.block import block_numbers
 from ..data.column import Column
+from ..data.encoding import block_numbers
 from ..data.frame import Frame
 from .arrays import kernel_matrix
 from .wide import WideCells

@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from .._threads import allowed
 from .._types import Codes, DType, Floats, Hashes, Label, Mask
-from ..data.batches import TextsReadAsMissing
 from ..data.column import Column, FamilySettings
-from ..data.files import File, FileBlock
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
 from ..data.target import Target, arrow_target, check_kinds
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Message, RowNumber, Setting
+from ..files.columns import TextsReadAsMissing
+from ..files.file import File, FileBlock
 from ..stats.row_weights import weights_of_column
 from .ahead import ahead
 from .counter import TableCounter

@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from .._types import Codes, DType, Floats, Hashes, Label
 from ..data.column import Column
-from ..data.files import File
 from ..data.frame import Frame, frame_of
 from ..data.model_file.labels import from_json, labels_in_json
 from ..data.schema import Schema
-from ..data.streams import StreamPart
 from ..errors import UnreadableFile
 from ..families import Gaussian
+from ..files.file import File
+from ..files.streams import StreamPart
 from ..stats import Counts
 from .counter import TableCounter
 from .files import FileRows

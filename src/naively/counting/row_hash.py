@@ -17,7 +17,7 @@ from scipy import sparse
 
 from .. import _kernels
 from .._types import AnyArray, Codes, Floats, Hashes, Label, Longs, Matrix
-from ..data.block import ROWS as BLOCK
+from ..data.encoding import ROWS as BLOCK
 from ..data.frame import Frame
 from ..stats.accumulators import offsets_of
 from ..stats.hashing import mix_hashes

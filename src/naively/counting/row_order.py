@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._types import Codes, Floats, Hashes, Places
-from ..data.block import block_vectors
+from ..data.encoding import block_vectors
 from ..data.frame import Frame
 from ..stats.hashing import mix_hashes
 from ..text.rows import text_hashes

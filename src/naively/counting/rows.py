@@ -13,16 +13,16 @@ import pyarrow as pa
 from .._progress import progress_shown
 from .._threads import allowed
 from .._types import CellLike, Codes, ColumnLike, DType, Floats, Hashes, Label, Places, TableLike
-from ..data.batches import TextsReadAsMissing
 from ..data.column import NOUNS, FamilySettings
 from ..data.dict_rows import few_rows
-from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema, likely
 from ..data.target import SoftLabels, Target, check_kinds, target_of, type_for
 from ..data.values import ColumnValues
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import ANY_VALUE, Message, RowNumber, Setting
+from ..files.columns import TextsReadAsMissing
+from ..files.file import File, file_of
 from ..stats import Counts
 from ..stats.row_weights import checked_row_weights, weights_of_column
 from .cell_notes import about_cells

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Codes, Floats, Hashes, Places
-from ..data.block import block_numbers
 from ..data.column import Column
+from ..data.encoding import block_numbers
 from ..data.frame import frame_of
 from ..data.schema import Schema
 from ..data.target import SoftLabels, Target

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._types import Codes, Floats
-from ..data.block import ROWS, block_codes
+from ..data.encoding import ROWS, block_codes
 from ..data.frame import Frame
 from ..data.grid import Grid
 from .counter import TableCounter

@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import _kernels
 from .._types import Codes, Floats, Label, Matrix
-from ..data.block import block_vectors
 from ..data.column import Column
+from ..data.encoding import block_vectors
 from ..data.frame import Frame
 from ..data.values import ColumnValues
 from ..errors import InvalidInput, NumberTooLarge, RowRefused

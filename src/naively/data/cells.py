@@ -9,8 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .cell_format import USUAL, CellFormat
-from .missing_values import is_no_number, is_one_of, names_of_classes, tally, without_value
+from .cell_format import USUAL, CellFormat, is_no_number, is_one_of, names_of_classes, tally, without_value
 from .number_notation import LIKELY, Unclear, are_readable, notation, number_from, numbers_from
 
 TIMES = {

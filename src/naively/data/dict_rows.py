@@ -13,10 +13,9 @@ from ..errors import InvalidInput, infinite_cell
 from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
 from ..stats.missing import is_missing
-from .cell_format import USUAL
+from .cell_format import USUAL, exact_names
 from .cells import CellType, NotRead, convert_cells, one_number
 from .column import Column, same_kind
-from .missing_values import exact_names
 from .pandas_types import plain_cell, time_texts
 from .schema import Schema, likely
 from .values import another_type, kind_for, seconds, type_of_value

@@ -13,13 +13,13 @@ from .._types import AnyArray, Floats, Label, TableLike
 from ..counting.files import each_block
 from ..counting.rows import check_widths
 from ..data.dict_rows import few_rows
-from ..data.file_paths import paths_of
-from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
 from ..errors import InvalidInput, UnreadableRows
 from ..explain.contributions import explained
 from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_cumulants, tail_probability
+from ..files.file import File, file_of
+from ..files.formats import paths_of
 from ..judge.decision import cost_and_choices, decide, expected_cost
 from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel

@@ -8,10 +8,10 @@ from dataclasses import replace
 from .._types import TableLike
 from ..counting.counter import TableCounter
 from ..data.column import Column
-from ..data.files import File
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
 from ..data.values import ColumnValues
+from ..files.file import File
 from ..stats.counts import counted_as, is_without_values
 from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts

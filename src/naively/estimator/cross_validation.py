@@ -11,9 +11,9 @@ from .._types import ColumnLike, Places, TableLike
 from ..counting.files import FileRows
 from ..counting.rows import checked_classes, labeled_rows, rows_of_file
 from ..counting.weights import check_scale, check_scale_of_file, class_weights_of, with_class_weights
-from ..data.files import file_of
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
+from ..files.file import file_of
 from ..judge.scores import Scores
 from ..model.joint.screening import unscreened
 from ..model.leave_one_out import folds_of

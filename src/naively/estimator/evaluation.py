@@ -12,10 +12,10 @@ from .._types import AnyArray, ColumnLike, Floats, Label, TableLike
 from ..counting.files import FileRows, each_block
 from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
 from ..counting.weights import with_class_weights
-from ..data.files import file_of
 from ..data.frame import Frame
 from ..errors import InvalidInput
 from ..errors.message import Setting
+from ..files.file import file_of
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores, joined_scores
 from ..model.leave_one_out import hard_labels, rows_with_weight

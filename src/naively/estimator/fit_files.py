@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from .._progress import progress_shown
 from ..counting.files import FileRows, Progress
 from ..counting.weights import check_scale_of_file
-from ..data.files import File, file_of
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
+from ..files.file import File, file_of
 from ..judge.scores import Scores
 from .cached_counts import CacheSettings, fit_cached, markers_in
 from .file_folds import fit_folds

@@ -14,10 +14,10 @@ from scipy.special import logsumexp
 from .. import __version__
 from .._types import ColumnLike, JsonObject, Places, TableLike
 from ..counting.files import Progress
-from ..data.files import File, file_of
 from ..data.frame import frame_of
 from ..errors import InvalidInput, InvalidSetting, UnwritableFile
 from ..errors.message import Setting
+from ..files.file import File, file_of
 from ..page.column_facts import column_facts
 from ..page.page import report_page
 from ..page.page_data import PageData, RowExplanation

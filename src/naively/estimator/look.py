@@ -21,12 +21,12 @@ from ..counting.sample import RowSample
 from ..counting.sampled_rows import sampled_file
 from ..counting.weights import weighted_counts, with_class_weights
 from ..data.column import FamilySettings
-from ..data.files import File, file_of
 from ..data.frame import frame_of
 from ..data.grid import Grid
 from ..data.schema import Schema
-from ..data.streams import stream_of_table
 from ..errors import DoesNotFit
+from ..files.file import File, file_of
+from ..files.streams import stream_of_table
 from ..stats import Counts
 from ..stats.pairs import JointCounts
 from .fit import counted_state

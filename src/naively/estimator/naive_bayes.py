@@ -11,12 +11,12 @@ import numpy as np
 from .._types import AnyArray, ColumnLike, Floats, Label, Mask, Objects, TableLike
 from ..counting.weights import refuse_balanced
 from ..data.dict_rows import is_labelled_row, is_one_row
-from ..data.files import file_of
 from ..data.model_file import ModelPlace
 from ..data.schema import Schema
 from ..data.target import single
 from ..explain.evidence import Evidence
 from ..families.family import Estimate, Missing, Unseen
+from ..files.file import file_of
 from ..judge.scores import Scores
 from ..model.em import Expected
 from ..model.recipe import RECIPE, Recipe

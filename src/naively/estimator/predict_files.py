@@ -13,15 +13,15 @@ from .._types import Codes, Floats, Label, Places
 from ..counting.ahead import ahead
 from ..counting.files import Progress, in_file
 from ..data.arrow_arrays import arrow_choices, arrow_numbers
-from ..data.files import File, FileBlock
 from ..data.schema import likely
 from ..data.target import arrow_target
 from ..data.values import ColumnValues
-from ..data.writers import Form, write_table
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..explain.contributions import opponents
 from ..explain.evidence import Evidence
+from ..files.file import File, FileBlock
+from ..files.writer import Form, write_table
 from ..judge.decision import cost_and_choices, decide, expected_cost, most_probable
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores

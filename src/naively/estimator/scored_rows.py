@@ -12,9 +12,9 @@ import numpy as np
 from .._types import ColumnLike, Floats, Json, Label, Places, TableLike
 from ..counting.files import Progress
 from ..counting.rows import count, labeled_rows
-from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
 from ..data.values import ColumnValues
+from ..files.file import File, file_of
 from ..judge.quality_counts import QualitySource
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores

@@ -13,12 +13,12 @@ from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
 from ..counting.second_pass import Blocks
 from ..counting.soft_labels import most_probable
 from ..counting.weights import are_copies, with_class_weights
-from ..data.files import file_of
 from ..data.frame import Frame
 from ..data.grid import Grid
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, NotAPart
 from ..errors.message import RowNumber, Setting
+from ..files.file import file_of
 from ..model.calibration import Calibration, CalibrationRows, fit_calibration
 from ..model.joint.fitting import count_together, enough, fit_joint, fitted_grid, weight_sample
 from ..model.joint.joint_fit import JointFit

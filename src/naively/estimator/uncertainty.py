@@ -17,12 +17,12 @@ from .._linear_algebra import dot
 from .._types import Codes, ColumnLike, Floats, Mask, Places, TableLike
 from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
-from ..data.files import File, file_of
 from ..data.frame import Frame
 from ..data.target import SoftLabels
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..families.family import row_weights
+from ..files.file import File, file_of
 from ..judge.held_out_scores import ClassCounts, HeldOutScores
 from ..judge.score_inputs import matching_label
 from ..model.leave_one_out import (

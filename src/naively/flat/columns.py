@@ -8,9 +8,9 @@ from datetime import date, datetime
 import numpy as np
 
 from .._types import Floats, Json, JsonObject, Label
+from ..data.cell_format import exact_names
 from ..data.column import Column
 from ..data.grid import LEVEL_STEPS, NumberBins
-from ..data.missing_values import exact_names
 from ..families import Bernoulli, Bins
 from ..model.table_model import RARE, LabelColumn, TableModel
 from .terms import FlatColumn

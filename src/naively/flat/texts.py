@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._types import Floats, Json, JsonObject, Places
-from ..data.missing_values import exact_names
+from ..data.cell_format import exact_names
 from ..errors import InvalidInput
 from ..families.bernoulli import FlagLikelihood
 from ..families.family import TextTerm

@@ -12,10 +12,9 @@ from .._types import AnyArray, CellLike, Codes, Floats, Label, Matrices, Matrix,
 from ..counting import arrays
 from ..counting.column_moments import joined_moments
 from ..counting.wide import counts_words, wide_cells
-from ..data.block import ROWS, block_codes, block_numbers
 from ..data.column import Column
 from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
-from ..data.encoder import Coder, unseen_error
+from ..data.encoding import ROWS, Coder, block_codes, block_numbers, unseen_error
 from ..data.frame import Frame
 from ..data.schema import Schema
 from ..errors import InvalidInput, RowRefused, infinite_cell

@@ -13,10 +13,10 @@ from anyio import CancelScope, CapacityLimiter, to_thread
 from starlette.datastructures import QueryParams
 from starlette.types import Receive, Send
 
-from ..data.files import File
-from ..data.writers import csv_parts
 from ..errors import InvalidInput
 from ..estimator.predict_files import AnswerColumns, answered_blocks
+from ..files.file import File
+from ..files.writer import csv_parts
 from .bodies import ClientGone, body_parts
 from .guard import Headers
 from .limits import Limits

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from ..data.block import ROWS
+from ..data.encoding import ROWS
 from ..errors import NaivelyError
 from .session import parallel_tasks, plain_errors, without_pandas_notice
 

@@ -13,8 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..counting.first_look import uncut_columns, with_word_pairs
-from ..data.arrow_schema import schema_of_types
-from ..data.schema import Schema
+from ..data.schema import Schema, schema_of_types
 from ..errors import InvalidInput
 from ..estimator.fit import warn_of_target
 from ..estimator.look import Look

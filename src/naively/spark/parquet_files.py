@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from ..data.block import ROWS
+from ..data.encoding import ROWS
 from ..data.values import is_text_type
 from .arrow_tasks import ArrowBatches, UnlikeSpark
 from .session import parallel_tasks, selected

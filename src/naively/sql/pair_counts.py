@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from .._types import Floats, Longs
-from ..data.block import block_codes
-from ..data.encoder import Coder
+from ..data.encoding import Coder, block_codes
 from ..data.frame import frame_of
 from ..data.grid import LEVEL_STEPS, Grid, LabelValues, NumberBins
 from ..data.schema import Schema

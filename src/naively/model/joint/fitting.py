@@ -15,8 +15,8 @@ from ...counting.sampled_rows import sample_places
 from ...counting.second_pass import Blocks, count_jointly
 from ...counting.soft_labels import blocks_by_class, most_probable
 from ...counting.weights import left_out_weights
-from ...data.block import block_numbers
 from ...data.column import Column
+from ...data.encoding import block_numbers
 from ...data.frame import frame_of
 from ...data.grid import Grid
 from ...data.target import SoftLabels

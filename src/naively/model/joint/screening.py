@@ -19,7 +19,7 @@ from ...counting.counter import TableCounter
 from ...counting.row_order import content_order
 from ...counting.rows import Rows
 from ...counting.sampled_rows import sample_places
-from ...data.block import block_codes, block_numbers
+from ...data.encoding import block_codes, block_numbers
 from ...data.frame import Frame, frame_of
 from ...data.grid import Grid
 from ...data.schema import Schema

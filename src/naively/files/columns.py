@@ -7,19 +7,26 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..data.cell_format import AND_USUAL, USUAL, CellFormat, names_of_classes
+from ..data.cells import TEXT, CellType, TypeGuess
+from ..data.column import Column, FamilyLike, FamilySettings, Type, family_of, same_kind, wants_text
+from ..data.schema import Schema
 from ..errors import UnreadableRows
 from ..errors.message import Message, Setting
-from .cell_format import USUAL, CellFormat
-from .cells import TEXT, CellType, TypeGuess
-from .column import Column, FamilyLike, FamilySettings, Type, family_of, same_kind, wants_text
 from .duckdb_reader import PROSE, TYPES
 from .file_part import FilePart
-from .missing_values import AND_USUAL, names_of_classes
-from .schema import Schema
-from .typed_files import common_json_types
+from .typed import common_json_types
 
 if TYPE_CHECKING:
-    from .files import File
+    from .file import File
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+
+from ..data.cells import NotRead, convert_cells
+from ..data.values import is_text_type, plain_texts
 
 # Rows that are looked at to decide what a column holds: of the first file, and of some others.
 LOOKED_AT, OTHERS, LOOKED_AT_OTHERS = 50_000, 8, 2_000
@@ -178,3 +185,46 @@ def common_types(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
 def narrowest_type(kinds: frozenset[str]) -> str:
     """Return the narrowest of the types that fit; text, if nothing is known."""
     return next((kind for kind in (*NARROWEST, *sorted(kinds)) if kind in kinds), "VARCHAR")
+
+
+TextsReadAsMissing = dict[str, Counter[str]]  # of each column, the texts that stood for no value; '' is an empty cell
+TEXTS = ("VARCHAR", "TEXT")
+
+
+def read_batches(
+    batches: Iterable[pa.RecordBatch],
+    cells: Mapping[str, CellType],
+    found: TextsReadAsMissing | None,
+    refused: Callable[[int, str, str, str], Exception],
+) -> Iterator[pa.RecordBatch]:
+    """Return batches whose texts are what each column holds; how often which text stood for no value is noted.
+
+    `refused` makes the error about a cell of a row and a column that is not what that holds.
+    """
+    begin = 0
+    for batch in batches:
+        arrays = []
+        for name, cell in cells.items():
+            try:
+                array, none = read_column(batch.column(name), cell)
+            except NotRead as error:
+                raise refused(begin + error.row, name, error.text, cell.kind) from None
+            if found is not None and none:
+                found.setdefault(name, Counter()).update(none)
+            arrays.append(array)
+        begin += batch.num_rows
+        yield pa.RecordBatch.from_arrays(arrays, names=list(cells))
+
+
+def read_column(array: pa.Array, cell: CellType) -> tuple[pa.Array, Counter[str]]:
+    """Return a column as what it holds, and which texts stood for no value."""
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if not is_text_type(kind):
+        return array, Counter({"": array.null_count}) if array.null_count else Counter()
+    if pa.types.is_dictionary(array.type) and cell.kind in TEXTS:
+        _, none = convert_cells(plain_texts(array.dictionary), cell)
+        if not none:
+            return array, Counter({"": array.null_count}) if array.null_count else Counter()
+        values, none = convert_cells(plain_texts(array), cell)
+        return values.dictionary_encode().cast(array.type), none  # of one type in all batches
+    return convert_cells(plain_texts(array), cell)

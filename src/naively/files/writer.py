@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .._types import CellLike
+from ..data.arrow_arrays import arrow_text
 from ..errors import InvalidInput, UnwritableFile
 from ..errors.message import Setting
-from .arrow_arrays import arrow_text
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -17,25 +17,23 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from .._types import TableLike
+from ..data.cell_format import with_usual
+from ..data.cells import ARROW, CellType
+from ..data.column import FamilySettings, Type
+from ..data.encoding import ROWS
+from ..data.schema import Schema, likely
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..errors.message import Message, PythonOnly, Setting
 from .arrow_files import ArrowFile, Orc
-from .batches import TextsReadAsMissing, read_batches
-from .block import ROWS
-from .cells import ARROW, CellType
-from .column import FamilySettings, Type
-from .column_types import READ_AS, Columns
+from .columns import READ_AS, Columns, TextsReadAsMissing, read_batches
 from .delimited import Delimited
 from .dialect import packing
 from .duckdb_reader import NOUNS, PIECE, PROSE, TYPES, WrongCell, batches_of_size, no_weight, rebatched, wrong_cell
 from .excel import Sheet
 from .file_part import FilePart, OpenPart
-from .file_paths import paths_of
-from .missing_values import with_usual
-from .schema import Schema, likely
+from .formats import paths_of, unpack
 from .streams import DatasetPart, StreamPart, batch_bytes, stream_of
-from .typed_files import Database, JsonLines, Parquet
-from .unpacking import unpack
+from .typed import Database, JsonLines, Parquet
 
 # So many notes on how files were read are said one by one.
 NOTES = 3

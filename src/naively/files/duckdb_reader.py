@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import duckdb
 
 if TYPE_CHECKING:
-    from .schema import Schema
+    from ..data.schema import Schema
 
 # What DuckDB may use for buffers; a scan needs far less.
 MEMORY = "512MB"

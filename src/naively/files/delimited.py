@@ -13,14 +13,14 @@ from typing import IO, TYPE_CHECKING
 import pyarrow as pa
 
 from .._threads import allowed
+from ..data.cell_format import AND_USUAL
+from ..data.cells import TypeGuess, guess_type
 from . import duckdb_reader as duck
-from .cells import TypeGuess, guess_type
 from .dialect import NATIVE, Dialect, dialect_of, rewritten, unpacked
-from .missing_values import AND_USUAL
 from .wide_csv import texts_of_wide
 
 if TYPE_CHECKING:
-    from .files import File
+    from .file import File
 
 # Rows that are looked at take about so many bytes at most, but are as many as this in any case.
 LOOKED_AT_BYTES, FEWEST = 1 << 26, 1_000

@@ -13,20 +13,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .._types import Json
+from ..data.cell_format import USUAL, CellFormat
+from ..data.cells import FEW, TEXT, TypeGuess, guess_type
+from ..data.schema import likely
+from ..data.values import is_text_type, plain_texts, type_of_arrow
 from ..errors import InvalidInput, UnreadableRows
 from ..errors.message import ANY_VALUE, Message, Setting
 from . import duckdb_reader as duck
-from .cell_format import USUAL, CellFormat
-from .cells import FEW, TEXT, TypeGuess, guess_type
 from .dialect import head_of, packing
 from .file_part import TypedPart
-from .schema import likely
-from .values import is_text_type, plain_texts, type_of_arrow
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-    from .files import File
+    from .file import File
 
 # What DuckDB calls the values of JSON, and what they are read as.
 JSON = {"VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "BIGINT": "BIGINT", "UBIGINT": "BIGINT", "DOUBLE": "DOUBLE"}

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._types import CellLike
+from ..data.schema import likely
 from ..errors import UnreadableRows
 from ..errors.message import ANY_VALUE, Message, Setting
 from .delimited import Delimited
-from .schema import likely
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet
 
-    from .files import File
+    from .file import File
 
 # Whole numbers up to this are written without a fraction: Excel keeps all numbers as floats.
 WHOLE = 1e15

@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from .._types import TableLike
+from ..data.encoding import ROWS
 from ..errors import InvalidInput, UnreadableRows
-from .block import ROWS
-from .typed_files import Typed, up_to
+from .typed import Typed, up_to
 
 # Batches are held in memory up to so many bytes; more are written to a temporary file.
 HELD = 1 << 26

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ..errors import UnreadableRows
-from .typed_files import Typed, up_to
+from .typed import Typed, up_to
 
 if TYPE_CHECKING:
-    from .files import File
+    from .file import File
 
 
 class ArrowFile(Typed):

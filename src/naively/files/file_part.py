@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from .cells import TypeGuess
+from ..data.cells import TypeGuess
 
 if TYPE_CHECKING:
-    from .files import File
+    from .file import File
 
 
 class FilePart(Protocol):
