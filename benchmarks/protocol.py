@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 LARGE = "kdd99-10pct"  # of another size than the rest, and not in the mean
 Folds = list[tuple[Any, Any]]  # rows to learn from, rows to predict
 
 
-def sets(shared: Path, only: str | None, task: str) -> dict[str, Any]:
-    """Return the sets to measure: tables, or texts."""
+def sets(shared: Path, only: str | None, task: str, absent_ok: bool = False) -> dict[str, Any]:
+    """Return the sets to measure: tables, or texts; those asked for may be of either task."""
     listed: dict[str, Any] = json.loads((shared / "data" / "datasets.json").read_text(encoding="utf-8"))
     known = {name: spec for name, spec in listed.items() if spec["task"] == task and name != LARGE}
-    return known if only is None else {name: known[name] for name in only.split(",")}
+    return known if only is None else {name: known[name] for name in only.split(",") if name in known or not absent_ok}
 
 
 def load(folder: Path, spec: dict[str, Any]) -> tuple[Any, Any, Any, SimpleNamespace]:
@@ -44,11 +44,17 @@ def load(folder: Path, spec: dict[str, Any]) -> tuple[Any, Any, Any, SimpleNames
 
 
 def folds(y: Any, part: Any, task: str = "tabular", most: int = 99) -> Folds:
-    """Return the official split or folds, or stratified 5-fold cross-validation, repeated more often for few rows."""
+    """Return the official split or folds, or stratified 5-fold cross-validation, repeated more often for few rows.
+
+    Of more than 100,000 rows a tenth is fitted once, and the others are predicted.
+    """
     parts = sorted(set(part))
     if len(parts) > 1:
         tested = ["test"] if parts == ["test", "train"] else parts
         return [(np.flatnonzero(part != name), np.flatnonzero(part == name)) for name in tested]
+    if len(y) > 100_000:
+        strata = np.where(np.bincount(y)[y] > 1, y, -1)
+        return [next(iter(StratifiedShuffleSplit(1, train_size=0.1, random_state=0).split(y, strata)))]
     repeats = min(most, 1 if task == "text" or len(y) > 10_000 else 5 if len(y) <= 2_000 else 2)
     dealt = (StratifiedKFold(5, shuffle=True, random_state=seed) for seed in range(repeats))
     return [fold for one in dealt for fold in one.split(y, y)]
@@ -72,7 +78,7 @@ def rows_of(X: Any, rows: Any) -> Any:
     return X.iloc[rows].reset_index(drop=True) if isinstance(X, pd.DataFrame) else [X[row] for row in rows]
 
 
-def scores(p: Any, y: Any, hard: bool) -> dict[str, float]:
+def scores(p: Any, y: Any, hard: bool = False) -> dict[str, float]:
     """Return accuracy, log loss, Brier score and expected calibration error, in 15 bins of the highest probability."""
     right, highest = p.argmax(axis=1) == y, p.max(axis=1)
     if hard:
