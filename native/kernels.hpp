@@ -54,9 +54,9 @@ struct Kernels {
     // missing value: it adds nothing, or refuses its row where missing values are not allowed.
     void (*score_codes)(const Matrix&, bool allow_missing, const int64_t* offsets, const PaddedTable&, size_t begin,
                         size_t end, double* scores);
-    // += table[line of the pair + code of the first * (codes of the second + 1) + code of the second].
-    void (*score_pairs)(const Matrix&, const int64_t* offsets, const ColumnPairs&, const PaddedTable&, size_t begin,
-                        size_t end, double* scores);
+    // += table[line of the interaction + the place of the combination of codes], the last column running fastest.
+    void (*score_interactions)(const Matrix&, const int64_t* offsets, const Interactions&, const PaddedTable&,
+                               size_t begin, size_t end, double* scores);
     // += cell * table[column].
     void (*score_dense)(const Matrix&, Binarize, const PaddedTable&, size_t begin, size_t end, double* scores);
     void (*score_sparse)(const SparseMatrix&, Binarize, const PaddedTable&, size_t begin, size_t end, double* scores);
@@ -68,18 +68,15 @@ struct Kernels {
     void (*score_student)(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
                           const PaddedTable& power, const PaddedTable& base, const double* total, size_t begin,
                           size_t end, double* scores);
-    // += Σ x_i x_j squares[class][i][j] over numbers j <= i, and Σ x_i table[offsets[j] + code][i][class] over numbers
-    // and codes; lines of the scores have the given width. A code out of range adds nothing.
-    void (*score_quadratic)(const QuadraticForm&, const Matrix& codes, const int64_t* offsets, const PaddedTable&,
-                            size_t width, size_t begin, size_t end, double* scores);
-    // The ratio of each pair of bins to what independence within the class leads to expect, both with pseudo-counts:
-    // out[cell of the term], given the products of features that count_products counts.
-    void (*pair_ratios)(const PairTerms&, const double* products, size_t features, double pseudo_count, double* out,
-                        const Run&);
-    // table[line of the term + code of the first * (codes of the second + 1) + code of the second] += the scores of the
-    // bins of both. Terms of the same line add up in their order.
-    void (*add_pair_scores)(const PairTerms&, const double* scores, const int64_t* lines, double* table, size_t width,
-                            const Run&);
+    // += Σ z_i z_j squares[class][i][j] over directions j <= i; lines of the scores have the given width. A code out of
+    // range adds nothing to the directions.
+    void (*score_quadratic)(const QuadraticForm&, const Matrix& codes, const int64_t* offsets, size_t width,
+                            size_t begin, size_t end, double* scores);
+    // table[line of the pair + code of the first * (codes of the second + 1) + code of the second] += weight * the
+    // logarithm of the counts of both codes over what independence within the class leads to expect, both with
+    // pseudo-counts.
+    void (*add_pair_scores)(const PairColumns&, size_t classes, double weight, const int64_t* lines, double* table,
+                            size_t width, const Run&);
     // Turns the scores of rows begin .. end - 1 into answers; `exclusion` (or null) marks excluded classes.
     // Returns the first row whose scores are not finite numbers.
     size_t (*write_answers)(double* scores, const double* exclusion, size_t begin, size_t end, const AnswerRequest&);
@@ -90,9 +87,11 @@ struct Kernels {
     // totals[cell][class] of all terms.
     void (*cross_values)(const int32_t* cells, size_t terms, const int64_t* offsets, const double* totals,
                          const FoldedRows&, double pseudo_count, float* out, const Run&);
-    // The logarithms of what pair_ratios gives. A row without one of the values has 0.
-    void (*cross_pairs)(const Matrix& codes, const PairTerms&, const double* products, size_t features,
-                        const FoldedRows&, const PairRequest&, const Run&);
+    // sums[row][class] += the scores of all pairs, as add_pair_scores has them; a row without one of the values has 0.
+    // Of each pair the slope and the curvature of the log loss, given probabilities and errors [row][class], padded.
+    void (*cross_pairs)(const Matrix& codes, const PairColumns&, const FoldedRows&, const double* p,
+                        const double* error, const double* weights, double* sums, double* slope, double* curve,
+                        const Run&);
     // out[setting][class][row] of the first folds: log densities up to what all classes share; false if a covariance
     // is not positive.
     bool (*cross_normal)(const NormalRows&, const FoldedRows&, const Shrinkage*, size_t settings, size_t folds,
@@ -106,17 +105,16 @@ struct Kernels {
 
     // The two log-odds of each word, times their weights in its group: out[word][class].
     void (*word_weights)(const WordCounts&, const double* mix, float* out, const Run&);
-    // The leave-one-out sums of both over the words of each row, out[group and kind][class][row], divided by the square
-    // root of how many of its words are known.
-    void (*leave_one_out_words)(const WordRows&, const LabeledRows&, const WordCounts&, float* out, const Run&);
+    // The sums of both over the words of each row of the first folds, by counts without its fold, divided by the square root of how many of
+    // its words are known: out[group and kind][class][row].
+    void (*cross_words)(const WordRows&, const FoldedRows&, const WordCounts&, size_t folds, float* out, const Run&);
 
-    // Fitting: the log loss of rows under their scores and the offsets of their cells; slope[cell][class], or null,
-    // gets the slope of the loss in each offset added.
-    double (*offset_loss)(const CellRows&, const PaddedTable& offsets, double* slope, const Run&);
-    // Goes from parameters [parameter][class] to those of least loss with its penalty; steps are the inverse curvature
-    // along each, about.
-    void (*fit_offsets)(const CellRows&, size_t width, const OffsetPenalty&, const double* steps, const Descent&,
-                        double* parameters, const Run&);
+    // Fitting.
+
+    // Goes from coefficients to those of least penalized log loss, one table after the other, in cycles until one gains
+    // no more than enough. Returns what it gained about.
+    double (*fit_coefficients)(const CoefficientRows&, const CoefficientTable*, size_t count, size_t cycles,
+                               double enough, const Run&);
     // Offsets of words, table[word][class], by least log loss of the visited rows with a ridge. The residuals
     // [row][class] are what each row adds to them: both go on from where they are. Returns how often rows were visited.
     size_t (*fit_word_offsets)(const WordOffsetRows&, const WordOffsetFitting&, float* table, float* residuals,
@@ -144,6 +142,8 @@ struct Kernels {
     bool (*factor_cholesky)(double* matrix, size_t size);
     // Sides [size][columns] become L⁻ᵀ·L⁻¹·sides.
     void (*solve_cholesky)(const double* root, size_t size, double* sides, size_t columns);
+    // The eigenvalues of a symmetric matrix, the largest first; its eigenvectors take its place, line by line.
+    void (*find_eigenvectors)(double* matrix, size_t size, double* values);
     // Gauss's elimination: sides become the solutions, and diagonals what determinants are the products of, up to their
     // signs. Returns the first matrix that has no inverse.
     size_t (*factor_lu)(double* matrices, size_t count, size_t size, double* sides, size_t columns, const Run&);

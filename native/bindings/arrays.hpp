@@ -129,18 +129,36 @@ inline void check_few_codes(const Offsets& offsets, size_t columns) {
                 "A column of the joint model has fewer than 65,535 values.");
 }
 
-inline void check_pairs(const Offsets& offsets, size_t columns, const ColumnPairs& pairs, size_t seconds, size_t parts,
-                        size_t lines) {
-    require(pairs.size == seconds && pairs.size == parts, "There must be two columns and a line for each pair.");
+inline void check_interactions(const Offsets& offsets, size_t columns, const Interactions& which, size_t parts,
+                               size_t lines) {
+    require(which.size == parts, "There must be a line for each interaction.");
     check_few_codes(offsets, columns);
-    auto inside = [&](int64_t column) { return column >= 0 && size_t(column) < columns; };
-    auto places = [&](int64_t column) { return uint64_t(offsets(column + 1) - offsets(column)) + 1; };
-    for (size_t p = 0; p < pairs.size; ++p) {
-        require(inside(pairs.first[p]) && inside(pairs.second[p]), "A pair names a column that is not there.");
-        uint64_t size = places(pairs.first[p]) * places(pairs.second[p]);
-        require(pairs.lines[p] >= 0 && size <= lines && uint64_t(pairs.lines[p]) <= lines - size,
-                "A pair's part lies outside the table.");
+    for (size_t p = 0; p < which.size; ++p) {
+        uint64_t size = 1;
+        for (size_t i = 0; i < 3; ++i) {
+            int64_t column = which.columns[3 * p + i];
+            require((column >= 0 && size_t(column) < columns) || (i == 2 && column == -1),
+                    "An interaction names a column that is not there.");
+            if (column >= 0) size *= uint64_t(offsets(size_t(column) + 1) - offsets(size_t(column))) + 1;
+        }
+        require(which.lines[p] >= 0 && size <= lines && uint64_t(which.lines[p]) <= lines - size,
+                "An interaction's part lies outside the table.");
     }
+}
+
+inline PairColumns pair_columns(const ConstPlanes& products, const Offsets& offsets, const Labels& first,
+                                const Labels& second, double pseudo_count) {
+    require(offsets.shape(0) > 0 && second.shape(0) == first.shape(0), "There must be two columns for each pair.");
+    size_t columns = offsets.shape(0) - 1, features = products.shape(1);
+    check_offsets(offsets, columns, size_t(offsets(columns)), 0);
+    check_few_codes(offsets, columns);
+    require(products.shape(2) == features && features > size_t(offsets(columns)),
+            "The products must be [class, feature, feature], a feature for each code and one before them.");
+    for (size_t p = 0; p < first.shape(0); ++p)
+        for (int64_t column : {first(p), second(p)})
+            require(column >= 0 && size_t(column) < columns, "A pair names a column that is not there.");
+    require(pseudo_count > 0, "The pseudo-count must be above 0.");
+    return {first.data(), second.data(), first.shape(0), offsets.data(), products.data(), features, pseudo_count};
 }
 
 inline PaddedTable padded(const ConstTable& table, size_t lines, size_t width, const char* otherwise) {

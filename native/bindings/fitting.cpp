@@ -1,6 +1,7 @@
 // The kernels that fit, as Python calls them.
 #include <cmath>
 #include <memory>
+#include <vector>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
@@ -12,55 +13,37 @@ namespace naively {
 
 namespace {
 
-using CellPlaces = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using CodeTable = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using ClassCodes = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-CellRows cell_rows(const CellPlaces& cells, const ConstTable& scores, const ConstTable& truth,
-                   const ConstVector& weights, size_t offsets) {
-    size_t rows = cells.shape(0), width = scores.shape(1);
-    require(width > 0 && width % LANES == 0, "Scores must be padded to a multiple of four classes.");
-    for (const ConstTable& table : {scores, truth})
-        require(table.shape(0) == rows && table.shape(1) == width, "Scores and truth must be [row, class], padded.");
-    require(weights.shape(0) == rows, "There must be a weight for each row.");
-    for (size_t i = 0; i < cells.size(); ++i)
-        require(cells.data()[i] >= 0 && size_t(cells.data()[i]) < offsets, "A cell has no offset.");
-    return {cells.data(), rows, cells.shape(1), scores.data(), truth.data(), weights.data()};
-}
-
-double offset_loss(CellPlaces cells, ConstTable scores, ConstTable truth, ConstVector weights, ConstTable offsets,
-                   std::optional<Table> slope, int threads) {
-    CellRows rows = cell_rows(cells, scores, truth, weights, offsets.shape(0));
-    require(offsets.shape(1) == scores.shape(1), "The offsets must be padded as the scores are.");
-    require(!slope || (slope->shape(0) == offsets.shape(0) && slope->shape(1) == offsets.shape(1)),
-            "The slope must be as large as the offsets.");
-    PaddedTable table{offsets.data(), offsets.shape(0), offsets.shape(1)};
-    double loss = 0.0;
-    without_gil(threads, [&](const Run& run) {
-        loss = kernels().offset_loss(rows, table, slope ? slope->data() : nullptr, run);
-    });
-    return loss;
-}
-
-using RunEnds = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void fit_offsets(CellPlaces cells, ConstTable scores, ConstTable truth, ConstVector weights, ConstVector pulls,
-                 ConstVector neighbors, RunEnds runs, ConstVector positions, ConstTable steps, size_t evaluations,
-                 double tolerance, size_t memory, Table parameters, int threads) {
-    size_t size = positions.shape(0);
-    CellRows rows = cell_rows(cells, scores, truth, weights, size + 1);
-    require(neighbors.shape(0) == size && runs.shape(1) == 2 && pulls.shape(0) == size + runs.shape(0),
-            "There must be a pull for each offset and each run of them.");
-    require(parameters.shape(0) == pulls.shape(0) && parameters.shape(1) == scores.shape(1) &&
-                steps.shape(0) == pulls.shape(0) && steps.shape(1) == scores.shape(1),
-            "Parameters and steps must be [parameter, class], padded.");
-    for (size_t r = 0; r < runs.shape(0); ++r)
-        require(runs(r, 0) >= 0 && runs(r, 0) <= runs(r, 1) && size_t(runs(r, 1)) <= size,
-                "A run lies outside the offsets.");
-    require(evaluations > 0 && memory > 0, "There must be an evaluation, and a step to remember.");
-    OffsetPenalty penalty{pulls.data(), neighbors.data(), runs.data(), positions.data(), size, runs.shape(0)};
-    without_gil(threads, [&](const Run& run) {
-        kernels().fit_offsets(rows, scores.shape(1), penalty, steps.data(), {evaluations, tolerance, memory},
-                              parameters.data(), run);
-    });
+// Codes are [table][row]; the cells of table t are values[starts[t]:starts[t + 1]]; pulls are [table, 3]: of cells, of the
+// line and of neighbors; tables whose pulls of neighbors are above 0 have positions.
+double fit_coefficients(CodeTable codes, ClassCodes classes, ConstVector weights, Offsets starts, ConstTable pulls,
+                        ConstVector positions, Table scores, Table values, Table lines, size_t cycles, double enough,
+                        int threads) {
+    size_t count = codes.shape(0), rows = codes.shape(1), width = scores.shape(1);
+    require(width == 1 || (width > 0 && width % LANES == 0 && width / LANES <= MOST_CLASS_VECTORS),
+            "Scores must be of two classes, or padded to a multiple of four.");
+    require(scores.shape(0) == rows && classes.shape(0) == rows && weights.shape(0) == rows, "Rows differ.");
+    require(starts.shape(0) == count + 1 && size_t(starts(count)) == values.shape(0) && positions.shape(0) == values.shape(0) &&
+            values.shape(1) == width && lines.shape(0) == count && lines.shape(1) == width && pulls.shape(0) == count &&
+            pulls.shape(1) == 3, "Tables differ.");
+    size_t limit = width == 1 ? 2 : width;
+    for (size_t i = 0; i < rows; ++i) require(classes(i) >= 0 && size_t(classes(i)) < limit, "There is no such class.");
+    std::vector<CoefficientTable> tables(count);
+    for (size_t t = 0; t < count; ++t) {
+        require(starts(t) <= starts(t + 1) && starts(t) >= 0, "Tables overlap.");
+        size_t cells = size_t(starts(t + 1) - starts(t));
+        const int32_t* own = codes.data() + t * rows;
+        for (size_t i = 0; i < rows; ++i) require(own[i] >= 0 && size_t(own[i]) <= cells, "A cell has no coefficient.");
+        const double* at = pulls.data() + 3 * t;
+        tables[t] = {own, cells, at[0], at[1], at[2], at[2] > 0 ? positions.data() + starts(t) : nullptr,
+                     values.data() + size_t(starts(t)) * width, lines.data() + t * width};
+    }
+    double gain = 0.0;
+    CoefficientRows x{rows, width, classes.data(), weights.data(), scores.data()};
+    without_gil(threads, [&](const Run& run) { gain = kernels().fit_coefficients(x, tables.data(), count, cycles, enough, run); });
+    return gain;
 }
 
 using WordNumbers = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -102,11 +85,10 @@ size_t fit_word_offsets(Offsets starts, WordNumbers words, Singles lengths, Sing
     return taken;
 }
 
-// Of rows that were counted: the words that have a place, under it, where those of each row begin, and one over the
-// root of how many words of the row another row holds.
-nb::tuple words_with_offsets(Offsets starts, WordNumbers words, ConstVector totals, ConstVector left_out,
-                             WordNumbers places) {
-    size_t rows = left_out.shape(0);
+// The words of rows that have a place, under it, where those of each row begin, and one over the root of how many known
+// words a row holds.
+nb::tuple words_with_offsets(Offsets starts, WordNumbers words, ConstVector totals, WordNumbers places) {
+    size_t rows = starts.shape(0) - 1;
     check_words(starts, words, rows, totals.shape(0));
     require(places.shape(0) == totals.shape(0), "There must be a place for each word.");
     std::unique_ptr<int64_t[]> begins(new int64_t[rows + 1]);
@@ -117,11 +99,10 @@ nb::tuple words_with_offsets(Offsets starts, WordNumbers words, ConstVector tota
         const int32_t *word = words.data(), *place = places.data();
         const double* total = totals.data();
         for (size_t row = 0; row < rows; ++row) {
-            double least = left_out(row) * (1 + SUM_ROUNDING);
             int64_t known = 0;
             begins[row] = int64_t(size);
             for (auto i = starts(row); i < starts(row + 1); ++i) {
-                known += total[word[i]] > least;
+                known += total[word[i]] > 0;
                 kept[size] = place[word[i]];
                 size += place[word[i]] >= 0;
             }
@@ -200,22 +181,20 @@ void bind_fitting(nb::module_& m) {
           "residuals"_a.noconvert(),
           "Fit the offsets of words, table[word, class], to the visited rows; returns the passes that were taken.");
     m.def("words_with_offsets", &words_with_offsets, "starts"_a.noconvert(), "words"_a.noconvert(),
-          "totals"_a.noconvert(), "left_out"_a.noconvert(), "places"_a.noconvert(),
-          "Of rows that were counted: where words with a place begin, these words, and the length of each row.");
+          "totals"_a.noconvert(), "places"_a.noconvert(),
+          "Of rows: where words with a place begin, these words, and the length of each row.");
     m.def("word_offset_squares", &word_offset_squares, "starts"_a.noconvert(), "words"_a.noconvert(),
           "lengths"_a.noconvert(), "scales"_a.noconvert(), "out"_a.noconvert(),
           "out[row]: the sum of the scales of its words, times its squared length.");
     m.def("score_word_offsets", &score_word_offsets, "starts"_a.noconvert(), "words"_a.noconvert(),
           "lengths"_a.noconvert(), "table"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
           "out[row, class]: the length of each row times the sum of the offsets of its words.");
-    m.def("offset_loss", &offset_loss, "cells"_a.noconvert(), "scores"_a.noconvert(), "truth"_a.noconvert(),
-          "weights"_a.noconvert(), "offsets"_a.noconvert(), "slope"_a.none(), "threads"_a = 1,
-          "The log loss of rows under scores + the offsets of their cells; its slope is added to `slope`.");
-    m.def("fit_offsets", &fit_offsets, "cells"_a.noconvert(), "scores"_a.noconvert(), "truth"_a.noconvert(),
-          "weights"_a.noconvert(), "pulls"_a.noconvert(), "neighbors"_a.noconvert(), "runs"_a.noconvert(),
-          "positions"_a.noconvert(), "steps"_a.noconvert(), "evaluations"_a, "tolerance"_a, "memory"_a,
-          "parameters"_a.noconvert(), "threads"_a = 1,
-          "Go from parameters [offset, then slope of each run; class] to those of least log loss with its penalty.");
+    m.def("fit_coefficients", &fit_coefficients, "codes"_a.noconvert(), "classes"_a.noconvert(),
+          "weights"_a.noconvert(), "starts"_a.noconvert(), "pulls"_a.noconvert(), "positions"_a.noconvert(),
+          "scores"_a.noconvert(), "values"_a.noconvert(), "lines"_a.noconvert(), "cycles"_a, "enough"_a,
+          "threads"_a = 1,
+          "Fit coefficients of the cells of tables by penalized logistic regression, one table after the other.\n"
+          "Scores [row, class] hold the coefficients before and after; of two classes they have one column.");
     m.def("term_scores", &term_scores, "x"_a.noconvert(), "truth"_a.noconvert(), "weights"_a.noconvert(),
           "v"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
           "Scores [class, row] of terms under weights and then biases, less those of the highest class.");

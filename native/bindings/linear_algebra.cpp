@@ -70,6 +70,11 @@ void solve_cholesky(TableIn<double> root, TableOut<double> sides) {
         1, [&](const Run&) { kernels().solve_cholesky(root.data(), root.shape(0), sides.data(), sides.shape(1)); });
 }
 
+void find_eigenvectors(TableOut<double> matrix, VectorOut<double> values) {
+    require(matrix.shape(0) == matrix.shape(1) && values.shape(0) == matrix.shape(0), "The matrix must be square.");
+    without_gil(1, [&](const Run&) { kernels().find_eigenvectors(matrix.data(), matrix.shape(0), values.data()); });
+}
+
 int64_t factor_lu(PlanesOut<double> a, PlanesOut<double> sides, int threads) {
     require(a.shape(1) == a.shape(2), "The matrices must be square.");
     require(sides.shape(0) == a.shape(0) && sides.shape(1) == a.shape(1), "The sides do not fit the matrices.");
@@ -97,6 +102,8 @@ void bind_linear_algebra(nb::module_& m) {
           "Put the root L of a symmetric matrix L·Lᵀ in its place; False if it is not positive definite.");
     m.def("solve_cholesky", &solve_cholesky, "root"_a.noconvert(), "sides"_a.noconvert(),
           "Solve L·Lᵀ·x = sides in the place of the sides.");
+    m.def("find_eigenvectors", &find_eigenvectors, "matrix"_a.noconvert(), "values"_a.noconvert(),
+          "Put the eigenvectors of a symmetric matrix in its place, line by line, the largest eigenvalue first.");
     m.def("factor_lu", &factor_lu, "matrices"_a.noconvert(), "sides"_a.noconvert(), "threads"_a = 1,
           "Solve matrices·x = sides in their place; diagonals then multiply to determinants, but for their signs.\n"
           "Returns the first matrix that has no inverse, or -1.");

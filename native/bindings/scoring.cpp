@@ -4,7 +4,6 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/levels.hpp"
-#include "bindings/pair_terms.hpp"
 #include "scoring/scorer.hpp"
 
 using namespace nb::literals;
@@ -12,6 +11,8 @@ using namespace nb::literals;
 namespace naively {
 
 namespace {
+
+using LabelTable = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // It keeps the arrays alive that its steps read.
 class PyScorer {
@@ -56,18 +57,19 @@ class PyScorer {
             view.columns, exclusion);
     }
 
-    // Columns first[p] and second[p] together; each pair has a line of the table for every two codes, missing values
-    // included.
-    void pairs(AnyMatrix x, Offsets offsets, Labels first, Labels second, Labels lines, ConstTable table) {
+    // Two or three columns together; each interaction has a line of the table for every combination of their codes,
+    // missing values included.
+    void interactions(AnyMatrix x, Offsets offsets, LabelTable columns, Labels lines, ConstTable table) {
         Matrix view = naively::codes(x);
         check_offsets(offsets, view.columns, size_t(offsets(view.columns)), 0);
-        naively::ColumnPairs which{first.data(), second.data(), lines.data(), first.shape(0)};
-        check_pairs(offsets, view.columns, which, second.shape(0), lines.shape(0), table.shape(0));
+        require(columns.shape(1) == 3, "An interaction has three columns, the third -1 if there is none.");
+        Interactions which{columns.data(), lines.data(), columns.shape(0)};
+        check_interactions(offsets, view.columns, which, lines.shape(0), table.shape(0));
         PaddedTable padded_table = padded(table, table.shape(0), scorer_.width(), WRONG_TABLE);
-        keep_alive(view.rows, x, offsets, first, second, lines, table);
+        keep_alive(view.rows, x, offsets, columns, lines, table);
         scorer_.add(
             [=, k = &scorer_.kernels(), o = offsets.data()](size_t begin, size_t end, double* scores) {
-                k->score_pairs(view, o, which, padded_table, begin, end, scores);
+                k->score_interactions(view, o, which, padded_table, begin, end, scores);
             },
             which.size);
     }
@@ -125,22 +127,24 @@ class PyScorer {
             view.columns);
     }
 
-    void quadratic(ConstTable numbers, AnyMatrix x, Offsets offsets, ConstTable squares, ConstTable table) {
+    void quadratic(ConstTable numbers, AnyMatrix x, Offsets offsets, ConstTable of_numbers, ConstTable of_codes,
+                   ConstTable squares) {
         Matrix view = naively::codes(x);
-        size_t width = numbers.shape(1), lines = table.shape(0);
+        size_t width = numbers.shape(1), size = of_numbers.shape(1), lines = of_codes.shape(0);
         check_offsets(offsets, view.columns, lines, 0);
-        require(width > 0 && numbers.shape(0) == view.rows, "There must be numbers for each row.");
-        require(squares.shape(0) + 1 == scorer_.classes() && squares.shape(1) == QuadraticForm::cells_per_class(width),
+        require(size > 0 && of_codes.shape(1) == size && of_numbers.shape(0) == width && numbers.shape(0) == view.rows,
+                "There must be numbers for each row, and directions for each number and code.");
+        require(squares.shape(0) + 1 == scorer_.classes() && squares.shape(1) == QuadraticForm::cells_per_class(size),
                 "There must be a triangle of squares for each class but the last.");
-        PaddedTable slopes = padded(table, lines, width * scorer_.width(), WRONG_TABLE);
-        QuadraticForm form{numbers.data(), width, squares.data(), scorer_.classes()};
-        keep_alive(view.rows, numbers, x, offsets, squares, table);
+        QuadraticForm form{numbers.data(),  width,          size,           of_numbers.data(),
+                           of_codes.data(), squares.data(), scorer_.classes()};
+        keep_alive(view.rows, numbers, x, offsets, of_numbers, of_codes, squares);
         scorer_.add(
             [=, k = &scorer_.kernels(), o = offsets.data(), padded_classes = scorer_.width()](size_t begin, size_t end,
                                                                                               double* scores) {
-                k->score_quadratic(form, view, o, slopes, padded_classes, begin, end, scores);
+                k->score_quadratic(form, view, o, padded_classes, begin, end, scores);
             },
-            squares.shape(1) / LANES + view.columns * width);
+            squares.shape(1) / LANES + (view.columns + width) * size / (LANES * scorer_.width()));
     }
 
     void given(ConstTable scores, bool exclusion) {
@@ -217,28 +221,19 @@ class PyScorer {
     std::vector<nb::object> arrays_;
 };
 
-void pair_ratios(ConstPlanes products, Offsets offsets, Bins bins, Labels first, Labels second, Labels level,
-                 double pseudo_count, Vector out) {
-    CheckedPairTerms checked(products.shape(0), offsets, bins, first, second, level);
-    size_t features = products.shape(1);
-    require(products.shape(2) == features && features > bins.shape(1),
-            "The products must be [class, feature, feature], a feature for each code and one before them.");
-    require(pseudo_count > 0, "The pseudo-count must be above 0.");
-    require(out.shape(0) == checked.cells(), "There must be a place for each cell.");
-    without_gil(1, [&](const Run& run) {
-        kernels().pair_ratios(checked.terms, products.data(), features, pseudo_count, out.data(), run);
-    });
-}
-
-void add_pair_scores(ConstVector scores, Offsets offsets, Bins bins, Labels first, Labels second, Labels level,
-                     Labels lines, size_t classes, Table table) {
-    CheckedPairTerms checked(classes, offsets, bins, first, second, level);
-    require(scores.shape(0) == checked.cells(), "There must be a score for each cell.");
+void add_pair_scores(ConstPlanes products, Offsets offsets, Labels first, Labels second, double pseudo_count,
+                     double weight, LabelTable columns, Labels lines, Table table, int threads) {
+    PairColumns pairs = pair_columns(products, offsets, first, second, pseudo_count);
+    size_t classes = products.shape(0);
     require(table.shape(1) >= classes, "The table must have a column for each class.");
-    ColumnPairs pairs{first.data(), second.data(), lines.data(), first.shape(0)};
-    check_pairs(offsets, offsets.shape(0) - 1, pairs, second.shape(0), lines.shape(0), table.shape(0));
-    without_gil(1, [&](const Run& run) {
-        kernels().add_pair_scores(checked.terms, scores.data(), lines.data(), table.data(), table.shape(1), run);
+    Interactions which{columns.data(), lines.data(), columns.shape(0)};
+    check_interactions(offsets, offsets.shape(0) - 1, which, lines.shape(0), table.shape(0));
+    require(pairs.size <= which.size, "There must be a part of the table for each pair.");
+    for (size_t p = 0; p < pairs.size; ++p)
+        require(columns(p, 0) == first(p) && columns(p, 1) == second(p) && columns(p, 2) == -1,
+                "Pairs must be the first interactions of the table.");
+    without_gil(threads, [&](const Run& run) {
+        kernels().add_pair_scores(pairs, classes, weight, lines.data(), table.data(), table.shape(1), run);
     });
 }
 
@@ -259,9 +254,9 @@ void bind_scoring(nb::module_& m) {
             "codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(),
             "against"_a = false, "allow_missing"_a = true,
             "Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are missing.")
-        .def("pairs", &PyScorer::pairs, "x"_a.noconvert(), "offsets"_a.noconvert(), "first"_a.noconvert(),
-             "second"_a.noconvert(), "lines"_a.noconvert(), "table"_a.noconvert(),
-             "Add table[lines[p] + code of first[p] * (codes of second[p] + 1) + code of second[p]] for each pair p.")
+        .def("interactions", &PyScorer::interactions, "x"_a.noconvert(), "offsets"_a.noconvert(),
+             "columns"_a.noconvert(), "lines"_a.noconvert(), "table"_a.noconvert(),
+             "Add table[lines[p] + the place of the combination of codes of two or three columns] for each of them.")
         .def("dense", &PyScorer::dense, "x"_a.noconvert(), "threshold"_a.none(), "table"_a.noconvert(),
              "against"_a = false, "Add x * table[column], or table[column] where x > threshold.")
         .def("sparse", &PyScorer::sparse, "starts"_a, "columns"_a, "values"_a, "threshold"_a.none(),
@@ -273,8 +268,8 @@ void bind_scoring(nb::module_& m) {
              "power"_a.noconvert(), "base"_a.noconvert(), "allow_missing"_a,
              "Add base - power * log(1 + (x - center)**2 * precision), summed over the columns.")
         .def("quadratic", &PyScorer::quadratic, "numbers"_a.noconvert(), "x"_a.noconvert(), "offsets"_a.noconvert(),
-             "squares"_a.noconvert(), "table"_a.noconvert(),
-             "Add numbers times numbers times squares[class], and numbers times table[offsets[j] + code, number].")
+             "of_numbers"_a.noconvert(), "of_codes"_a.noconvert(), "squares"_a.noconvert(),
+             "Add a quadratic form of directions, which are sums over numbers and codes.")
         .def("given", &PyScorer::given, "scores"_a.noconvert(), "against"_a = false, "Add these scores [row, class].")
         .def("log_joint", &PyScorer::log_joint, "out"_a.noconvert(), "threads"_a = 1,
              "The sums; -inf where the prior, or what was added against, excludes a class.")
@@ -285,12 +280,9 @@ void bind_scoring(nb::module_& m) {
         .def("choice", &PyScorer::choice, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,
              "labels"_a.noconvert() = nb::none(),
              "The first class of the highest score, for each row: its label, or its code if there are no labels.");
-    m.def("pair_ratios", &pair_ratios, "products"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
-          "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "pseudo_count"_a, "out"_a.noconvert(),
-          "out[term, class, bin, bin], flat: pairs of bins over what independence within the class leads to expect.");
-    m.def("add_pair_scores", &add_pair_scores, "scores"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
-          "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "lines"_a.noconvert(), "classes"_a,
-          "table"_a.noconvert(), "Add scores [term, class, bin, bin], flat, to the lines of a table that pairs reads.");
+    m.def("add_pair_scores", &add_pair_scores, "products"_a.noconvert(), "offsets"_a.noconvert(), "first"_a.noconvert(),
+          "second"_a.noconvert(), "pseudo_count"_a, "weight"_a, "columns"_a.noconvert(), "lines"_a.noconvert(),
+          "table"_a.noconvert(), "threads"_a = 1, "Add weighted scores of pairs of values to a table of interactions.");
 }
 
 }  // namespace naively

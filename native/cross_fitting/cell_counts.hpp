@@ -25,11 +25,7 @@ struct CellCounts {
     // Adds rows so many times: -1 takes them out.
     template <class CellOf>
     void add(const FoldedRows& rows, size_t begin, size_t end, double times, CellOf&& cell_of) {
-        for (size_t row = begin; row < end; ++row) {
-            double* to = line(cell_of(row));
-            for (int64_t e = rows.entries[row]; e < rows.entries[row + 1]; ++e)
-                to[rows.labels[e]] += times * rows.weights[e];
-        }
+        for (size_t row = begin; row < end; ++row) line(cell_of(row))[rows.labels[row]] += times * rows.weights[row];
     }
 };
 

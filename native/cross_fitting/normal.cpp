@@ -35,16 +35,15 @@ class Moments {
             size_t count = 0;
             const double* lines[PRODUCTS_AT_ONCE];
             double weights[PRODUCTS_AT_ONCE];
-            for (size_t row = begin; row < end; ++row)
-                for (int64_t e = rows.entries[row]; e < rows.entries[row + 1]; ++e) {
-                    auto label = size_t(rows.labels[e]);
-                    if (by_class_ && label != k) continue;
-                    const double* line = x.x + row * size_;
-                    n[label] -= rows.weights[e];
-                    for (size_t i = 0; i < size_; ++i) sums[label * size_ + i] -= rows.weights[e] * line[i];
-                    lines[count] = line, weights[count++] = rows.weights[e];
-                    if (count == PRODUCTS_AT_ONCE) subtract_products(lines, weights, count, to), count = 0;
-                }
+            for (size_t row = begin; row < end; ++row) {
+                auto label = size_t(rows.labels[row]);
+                if (by_class_ && label != k) continue;
+                const double* line = x.x + row * size_;
+                n[label] -= rows.weights[row];
+                for (size_t i = 0; i < size_; ++i) sums[label * size_ + i] -= rows.weights[row] * line[i];
+                lines[count] = line, weights[count++] = rows.weights[row];
+                if (count == PRODUCTS_AT_ONCE) subtract_products(lines, weights, count, to), count = 0;
+            }
             subtract_products(lines, weights, count, to);
         }
     }
@@ -115,35 +114,29 @@ class FoldScores {
         for (size_t k = 0; k < classes_; ++k)
             for (size_t i = 0; i < size_; ++i) slopes[i * classes_ + k] = whole_ * means_[k * size_ + i];
         solve_cholesky(root.data(), size_, slopes.data(), classes_);
-        std::vector<double> constants(x_.column_count * classes_, 0.0), scores(classes_);
-        for (size_t column = 0; column < x_.column_count; ++column)
-            for (int64_t i = x_.columns[column]; i < x_.columns[column + 1]; ++i)
-                for (size_t k = 0; k < classes_; ++k)
-                    constants[column * classes_ + k] -= 0.5 * means_[k * size_ + i] * slopes[i * classes_ + k];
+        std::vector<double> constants(classes_, 0.0), scores(classes_);
+        for (size_t i = 0; i < size_; ++i)
+            for (size_t k = 0; k < classes_; ++k)
+                constants[k] -= 0.5 * means_[k * size_ + i] * slopes[i * classes_ + k];
         for (size_t row = begin; row < end; ++row) {
             const double* x = x_.x + row * size_;
-            std::fill(scores.begin(), scores.end(), 0.0);
+            std::copy(constants.begin(), constants.end(), scores.begin());
             for (size_t i = 0; i < size_; ++i)
                 if (x[i] != 0.0)
                     for (size_t k = 0; k < classes_; ++k) scores[k] += x[i] * slopes[i * classes_ + k];
-            for (size_t column = 0; column < x_.column_count; ++column)
-                if (!x_.missing || !x_.missing[row * x_.column_count + column])
-                    for (size_t k = 0; k < classes_; ++k) scores[k] += constants[column * classes_ + k];
             for (size_t k = 0; k < classes_; ++k) out[k * rows_.rows + row] = scores[k];
         }
         return true;
     }
 
     bool quadratic(const Shrinkage& by, size_t begin, size_t end, double* out) const {
-        std::vector<double> root(size_ * size_), away(size_ * ROWS_AT_ONCE), constants(x_.column_count);
+        std::vector<double> root(size_ * size_), away(size_ * ROWS_AT_ONCE);
         for (size_t k = 0; k < classes_; ++k) {
             double alpha = n_[k] >= ENOUGH ? by.alpha : 1.0, own = n_[k] >= ENOUGH ? (1 - alpha) / n_[k] : 0.0;
             for (size_t i = 0; i < size_ * size_; ++i) root[i] = scatters_[k][i] * own + within_[i] * (alpha / whole_);
             for (size_t i = 0; i < size_; ++i) root[i * size_ + i] += by.ridge / whole_;
-            std::vector<double> covariance = x_.missing ? root : std::vector<double>();
             if (!factor_cholesky(root.data(), size_)) return false;
             double log_det = log_determinant(root, size_);
-            if (x_.missing) find_constants(k, covariance, root, log_det, constants.data());
             const double* mean = means_.data() + k * size_;
             for (size_t first = begin; first < end; first += ROWS_AT_ONCE) {
                 size_t count = std::min(ROWS_AT_ONCE, end - first);
@@ -154,9 +147,6 @@ class FoldScores {
                 for (size_t i = 0; i < size_; ++i) solve_line(root.data() + i * size_, i, away.data(), far);
                 for (size_t r = 0; r < count; ++r) out[k * rows_.rows + first + r] = -0.5 * (far[r] + log_det);
             }
-            for (size_t row = begin; x_.missing && row < end; ++row)
-                for (size_t column = 0; column < x_.column_count; ++column)
-                    if (x_.missing[row * x_.column_count + column]) out[k * rows_.rows + row] -= constants[column];
         }
         return true;
     }
@@ -173,37 +163,6 @@ class FoldScores {
         double sum = 0.0;
         for (size_t i = 0; i < size; ++i) sum += std::log(root[i * size + i]);
         return 2 * sum;
-    }
-
-    // The constant of each column; all of them add up to that of the class. The logarithm of a determinant splits into
-    // columns: the first one adds that of its own covariance, the last one that of what the others leave of it. No
-    // column is first or last, so each adds a value between both, at the same place for all.
-    void find_constants(size_t k, const std::vector<double>& covariance, const std::vector<double>& root,
-                        double log_det, double* out) const {
-        std::vector<double> precision(size_ * size_, 0.0), first(x_.column_count), last(x_.column_count);
-        for (size_t i = 0; i < size_; ++i) precision[i * size_ + i] = 1.0;
-        solve_cholesky(root.data(), size_, precision.data(), size_);
-        double spread = 0.0, sum_of_last = 0.0;
-        for (size_t column = 0; column < x_.column_count; ++column) {
-            first[column] = log_det_of(covariance, column), last[column] = -log_det_of(precision, column);
-            spread += first[column] - last[column], sum_of_last += last[column];
-        }
-        double share = spread > 1e-9 ? (log_det - sum_of_last) / spread : 0.5;
-        const double* mean = means_.data() + k * size_;
-        for (size_t column = 0; column < x_.column_count; ++column) {
-            double means = 0.0;
-            for (int64_t i = x_.columns[column]; i < x_.columns[column + 1]; ++i)
-                means += mean[i] * dot(precision.data() + size_t(i) * size_, mean, size_);
-            out[column] = -0.5 * (last[column] + share * (first[column] - last[column]) + means);
-        }
-    }
-    // Of the part of a symmetric matrix that is a column's.
-    double log_det_of(const std::vector<double>& matrix, size_t column) const {
-        auto begin = size_t(x_.columns[column]), size = size_t(x_.columns[column + 1]) - begin;
-        std::vector<double> part(size * size);
-        for (size_t i = 0; i < size; ++i)
-            for (size_t j = 0; j <= i; ++j) part[i * size + j] = matrix[(begin + i) * size_ + begin + j];
-        return factor_cholesky(part.data(), size) ? log_determinant(part, size) : 0.0;
     }
 
     const NormalRows& x_;

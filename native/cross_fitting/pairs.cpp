@@ -16,32 +16,24 @@ constexpr size_t ROWS_AT_ONCE = 256, NUMBERS_AT_ONCE = size_t{1} << 18;
 // The values of one term: a line for each cell that rows of a fold lie in, and which of them each row has.
 class TermLines {
   public:
-    TermLines(const CodeColumns& codes, const PairTerms& terms, size_t term, const double* products, size_t features,
-              const FoldedRows& rows, double pseudo)
-        : wide_(terms.bin_count(term, terms.second[term])),
-          high_(terms.bin_count(term, terms.first[term])),
+    TermLines(const CodeColumns& codes, const PairColumns& pairs, size_t pair, const FoldedRows& rows)
+        : wide_(pairs.codes_of(pairs.second[pair])),
+          high_(pairs.codes_of(pairs.first[pair])),
           lines_(high_ * wide_, padded_classes(rows.classes)),
           place_(rows.rows) {
-        int64_t i = terms.first[term], j = terms.second[term];
-        const int32_t *bins_i = terms.bins_of(term, i), *bins_j = terms.bins_of(term, j);
-        const uint16_t *a = codes.column(size_t(i)), *b = codes.column(size_t(j));
-        size_t codes_i = terms.column_size(i), codes_j = terms.column_size(j), none = high_ * wide_;
+        const uint16_t *a = codes.column(size_t(pairs.first[pair])), *b = codes.column(size_t(pairs.second[pair]));
+        size_t none = high_ * wide_;
         std::vector<uint32_t> cells(rows.rows);
-        for (size_t row = 0; row < rows.rows; ++row) {
-            bool known = a[row] < codes_i && b[row] < codes_j;
-            cells[row] = uint32_t(known ? size_t(bins_i[a[row]]) * wide_ + size_t(bins_j[b[row]]) : none);
-        }
+        for (size_t row = 0; row < rows.rows; ++row)
+            cells[row] = uint32_t(a[row] < high_ && b[row] < wide_ ? a[row] * wide_ + b[row] : none);
         CellCounts base(none, rows.classes);
         for (size_t k = 0; k < rows.classes; ++k) {
-            // Before the flags of all codes comes the feature that is always 1.
-            const double* line =
-                products + (k * features + size_t(terms.offsets[i] + 1)) * features + size_t(terms.offsets[j] + 1);
-            for (size_t x = 0; x < codes_i; ++x, line += features)
-                for (size_t y = 0; y < codes_j; ++y)
-                    base.line(size_t(bins_i[x]) * wide_ + size_t(bins_j[y]))[k] += line[y];
+            const double* line = pairs.counts(pair, k);
+            for (size_t x = 0; x < high_; ++x, line += pairs.features)
+                for (size_t y = 0; y < wide_; ++y) base.line(x * wide_ + y)[k] = line[y];
         }
         base.add(rows, rows.test, rows.test_end, -1.0, [&](size_t row) { return size_t(cells[row]); });
-        score_folds(base, rows, cells, pseudo);
+        score_folds(base, rows, cells, pairs.pseudo_count);
     }
 
     const double* of(size_t row) const { return lines_.line(place_[row]); }
@@ -98,58 +90,54 @@ class TermLines {
     std::vector<uint32_t> place_;
 };
 
-// The slope and the curvature of the loss along a term.
-void add_gain(const TermLines& lines, const FoldedRows& rows, const PairRequest& request, size_t term) {
+// The slope and the curvature of the loss along a term, given the probabilities so far, [row][class].
+void add_gain(const TermLines& lines, const FoldedRows& rows, const double* p, const double* error,
+              const double* weights, double& slope, double& curve) {
     size_t width = padded_classes(rows.classes);
-    double slope = 0.0, curve = 0.0;
     for (size_t row = 0; row < rows.rows; ++row) {
-        if (request.weights[row] == 0.0) continue;
-        const double *value = lines.of(row), *p = request.p + row * width, *error = request.error + row * width;
+        if (weights[row] == 0.0) continue;
+        const double* value = lines.of(row);
         Vec along{}, mean{}, square{};
         for (size_t c = 0; c < width; c += LANES) {
-            Vec v = load(value + c), weighted = load(p + c) * v;
-            along += load(error + c) * v, mean += weighted, square += weighted * v;
+            Vec v = load(value + c), weighted = load(p + row * width + c) * v;
+            along += load(error + row * width + c) * v, mean += weighted, square += weighted * v;
         }
         double m = sum(mean);
-        slope += sum(along), curve += request.weights[row] * (sum(square) - m * m);
+        slope += sum(along), curve += weights[row] * (sum(square) - m * m);
     }
-    request.slope[term] = slope, request.curve[term] = curve;
 }
 
 }  // namespace
 
 // Some terms at a time; then pieces of the rows go through all of them in their order, so that every sum is made in the
 // same order, whatever the threads.
-void cross_pairs(const Matrix& codes, const PairTerms& terms, const double* products, size_t features,
-                 const FoldedRows& rows, const PairRequest& request, const Run& run) {
-    CodeColumns columns(codes, terms.offsets, 0, codes.rows, run);
+void cross_pairs(const Matrix& codes, const PairColumns& pairs, const FoldedRows& rows, const double* p,
+                 const double* error, const double* weights, double* sums, double* slope, double* curve,
+                 const Run& run) {
+    CodeColumns columns(codes, pairs.offsets, 0, codes.rows, run);
     size_t width = padded_classes(rows.classes), pieces = (rows.rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
-    for (size_t first = 0, last = 0; first < terms.size; first = last) {
+    auto numbers_of = [&](size_t pair) {
+        size_t cells = pairs.codes_of(pairs.first[pair]) * pairs.codes_of(pairs.second[pair]);
+        return rows.rows / 2 + std::min(cells * rows.folds, rows.rows) * width;
+    };
+    for (size_t first = 0, last = 0; first < pairs.size; first = last) {
         size_t numbers = 0;
-        for (last = first; last < terms.size && (last == first || numbers < NUMBERS_AT_ONCE); ++last)
-            numbers += rows.rows / 2 + size_t(terms.starts[last + 1] - terms.starts[last]) * rows.folds;
+        for (last = first; last < pairs.size && (last == first || numbers < NUMBERS_AT_ONCE); ++last)
+            numbers += numbers_of(last);
         size_t count = last - first;
         std::vector<std::optional<TermLines>> lines(count);
         run_pieces(count, count * rows.rows * width, run, [&](size_t t) {
-            const TermLines& own =
-                lines[t].emplace(columns, terms, first + t, products, features, rows, request.pseudo_count);
-            if (request.slope) add_gain(own, rows, request, first + t);
-            if (!request.values) return;
-            float* values = request.values + (first + t) * rows.classes * rows.rows;
-            for (size_t row = 0; row < rows.rows; ++row)
-                for (size_t k = 0; k < rows.classes; ++k) values[k * rows.rows + row] = float(own.of(row)[k]);
+            const TermLines& own = lines[t].emplace(columns, pairs, first + t, rows);
+            add_gain(own, rows, p, error, weights, slope[first + t], curve[first + t]);
         });
-        if (!request.sums) continue;
         run_pieces(pieces, rows.rows * count * width, run, [&](size_t piece) {
             size_t begin = piece * ROWS_AT_ONCE, end = std::min(rows.rows, begin + ROWS_AT_ONCE);
-            for (size_t t = 0; t < count; ++t) {
-                double* sums = request.sums + size_t(terms.level[first + t]) * rows.rows * width;
+            for (size_t t = 0; t < count; ++t)
                 for (size_t row = begin; row < end; ++row) {
                     const double* value = lines[t]->of(row);
                     double* to = sums + row * width;
                     for (size_t c = 0; c < width; c += LANES) store(to + c, load(to + c) + load(value + c));
                 }
-            }
         });
     }
 }

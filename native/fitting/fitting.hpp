@@ -5,9 +5,8 @@
 
 namespace naively::NAIVELY_LEVEL {
 
-double offset_loss(const CellRows&, const PaddedTable& offsets, double* slope, const Run&);
-void fit_offsets(const CellRows&, size_t width, const OffsetPenalty&, const double* steps, const Descent&,
-                 double* parameters, const Run&);
+double fit_coefficients(const CoefficientRows&, const CoefficientTable*, size_t count, size_t cycles, double enough,
+                        const Run&);
 size_t fit_word_offsets(const WordOffsetRows&, const WordOffsetFitting&, float* table, float* residuals, const Run&);
 void score_word_offsets(const WordOffsetRows&, size_t rows, const float* table, float* out, const Run&);
 void term_scores(const TermRows&, const double* v, double* out, const Run&);

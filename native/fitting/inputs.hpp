@@ -6,34 +6,25 @@
 
 namespace naively {
 
-// Rows with the cells they lie in, one for each column or pair of columns. Lines of scores and of the truth are padded
-// to the width of the tables: a class that is not there has a score so low that its probability is 0.
-struct CellRows {
-    const int32_t* cells;  // [row][column]
-    size_t rows, columns;
-    const double* scores;   // [row][class], without any offset
-    const double* truth;    // [row][class], the probability of each class: 1 for that of the row
-    const double* weights;  // [row]
+// Rows that coefficients are fitted to. Of two classes there is one score, that of the second less that of the first;
+// of more, lines of scores are padded, and a class that is not there has a score so low that its probability is 0.
+struct CoefficientRows {
+    size_t rows, width;
+    const int32_t* classes;  // [row]
+    const double* weights;   // [row]
+    double* scores;          // [row][width]: they hold the coefficients so far
 };
 
-// What holds offsets back. Parameters are an offset for each cell, and a slope for each run of ordered cells: the
-// offset of a cell in a run is its own plus slope * position.
-struct OffsetPenalty {
-    const double* pulls;      // [parameter]: towards 0
-    const double* neighbors;  // [cell]: towards the next cell; the last has none
-    const int64_t* runs;      // [run][2]: where it begins and ends
-    const double* positions;  // [cell]
-    size_t cells, run_count;
-
-    size_t parameters() const { return cells + run_count; }
+// A column, or some columns together, whose cells have coefficients: those of a row are that of its cell. Ordered cells
+// have positions; their coefficients are a line plus deviations, which are pulled towards their neighbors, too.
+struct CoefficientTable {
+    const int32_t* codes;  // [row]: its cell; `cells` for a missing value
+    size_t cells;
+    double pull, line_pull, neighbor_pull;
+    const double* positions;  // [cell], or null
+    double *values, *line;    // [cell][width], [width]
 };
-
-// How L-BFGS goes on: evaluations at most, the gain as a proportion of the loss at which it ends, steps it remembers.
-struct Descent {
-    size_t evaluations;
-    double tolerance;
-    size_t memory;
-};
+constexpr int MOST_CLASS_VECTORS = 75;
 
 // Rows of text as offsets are fitted to them. The words of row i lie between starts[i] and starts[i + 1]; each counts
 // lengths[i]. Of every row there is its target, the proportions of its classes, and its score without offsets, both

@@ -27,28 +27,4 @@ struct NumberMoments {
     double prior_rows, epsilon;
 };
 
-// The number of documents of each class that hold a word: of word i, those between starts[i] and starts[i + 1], each
-// with its class; and of all classes. The group of each word; how many words the documents of a class hold in all,
-// [group][class]; and the pseudo-count of each word.
-struct WordCounts {
-    const int64_t* starts;
-    const int32_t* classes_of;
-    const double* documents;
-    size_t words;
-    const double* totals;
-    const uint8_t* group;
-    const double* class_words;
-    size_t groups, classes;
-    double pseudo_count;
-};
-
-// The distinct words of rows of text: those of row i lie between starts[i] and starts[i + 1]. Of soft labels, the
-// proportions of the classes in each row, [row][class]; null where every row has one class.
-struct WordRows {
-    const int64_t* starts;
-    const int32_t* words;
-    size_t rows;
-    const double* proportions;
-};
-
 }  // namespace naively

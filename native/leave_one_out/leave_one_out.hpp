@@ -25,7 +25,5 @@ size_t first_refused(size_t rows, size_t cells_per_row, const Run& run, Work&& w
 
 size_t leave_one_out_codes(const Matrix&, const LabeledRows&, const CategoryCounts&, double* out, const Run&);
 size_t leave_one_out_numbers(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
-void word_weights(const WordCounts&, const double* mix, float* out, const Run&);
-void leave_one_out_words(const WordRows&, const LabeledRows&, const WordCounts&, float* out, const Run&);
 
 }  // namespace naively::NAIVELY_LEVEL

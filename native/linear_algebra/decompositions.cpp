@@ -77,6 +77,55 @@ void solve_cholesky(const double* root, size_t n, double* sides, size_t columns)
     }
 }
 
+// Jacobi's method: rotations in the plane of two coordinates, until all others are 0 but for rounding.
+void find_eigenvectors(double* a, size_t n, double* values) {
+    constexpr int sweeps = 30;
+    std::vector<double> vectors(n * n, 0.0);
+    for (size_t i = 0; i < n; ++i) vectors[i * n + i] = 1.0;
+    double whole = 0.0;
+    for (size_t i = 0; i < n * n; ++i) whole += a[i] * a[i];
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+        double apart = 0.0;
+        for (size_t i = 0; i < n; ++i)
+            for (size_t j = 0; j < i; ++j) apart += a[i * n + j] * a[i * n + j];
+        if (!(apart > 1e-26 * whole)) break;
+        for (size_t i = 0; i < n; ++i)
+            for (size_t j = i + 1; j < n; ++j) {
+                double both = a[i * n + j];
+                if (both * both <= 1e-32 * whole / double(n * n)) continue;
+                double ratio = (a[j * n + j] - a[i * n + i]) / (2.0 * both);
+                double t = (ratio < 0 ? -1.0 : 1.0) / (std::abs(ratio) + std::sqrt(ratio * ratio + 1.0));
+                double c = 1.0 / std::sqrt(t * t + 1.0), s = t * c;
+                auto rotate = [&](double* __restrict x, double* __restrict y) {
+                    for (size_t k = 0; k < n; ++k) {
+                        double before = x[k];
+                        x[k] = c * before - s * y[k], y[k] = s * before + c * y[k];
+                    }
+                };
+                double ii = a[i * n + i] - t * both, jj = a[j * n + j] + t * both;
+                rotate(a + i * n, a + j * n);
+                for (size_t k = 0; k < n; ++k) a[k * n + i] = a[i * n + k], a[k * n + j] = a[j * n + k];
+                a[i * n + i] = ii, a[j * n + j] = jj, a[i * n + j] = a[j * n + i] = 0.0;
+                rotate(vectors.data() + i * n, vectors.data() + j * n);
+            }
+    }
+    std::vector<size_t> order(n);
+    for (size_t i = 0; i < n; ++i) order[i] = i, values[i] = a[i * n + i];
+    std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return values[x] > values[y]; });
+    std::vector<double> sorted(n);
+    for (size_t i = 0; i < n; ++i) {
+        sorted[i] = values[order[i]];
+        // A sign of its own: the largest part is positive.
+        const double* line = vectors.data() + order[i] * n;
+        size_t most = 0;
+        for (size_t k = 1; k < n; ++k)
+            if (std::abs(line[k]) > std::abs(line[most]) * (1.0 + 1e-9)) most = k;
+        double sign = n && line[most] < 0 ? -1.0 : 1.0;
+        for (size_t k = 0; k < n; ++k) a[i * n + k] = sign * line[k];
+    }
+    std::copy(sorted.begin(), sorted.end(), values);
+}
+
 size_t factor_lu(double* matrices, size_t count, size_t n, double* sides, size_t columns, const Run& run) {
     constexpr size_t at_once = 64;
     std::vector<char> solved(count, 1);

@@ -1,47 +1,41 @@
-// Terms of pairs of columns, from the counts of all pairs of codes to the table that rows are scored by. Compiled once
-// per instruction level; the sums are in a fixed order, and nothing but sums, products and quotients is computed here.
+// The scores of pairs of values, from the counts of all pairs to the table that rows are scored by. Compiled once per
+// instruction level; the sums are in a fixed order.
 #include <vector>
 
-#include "common/pair_counts.hpp"
 #include "common/threads.hpp"
+#include "common/vectors.hpp"
 #include "scoring/scoring.hpp"
 
 namespace naively::NAIVELY_LEVEL {
-void pair_ratios(const PairTerms& terms, const double* products, size_t features, double pseudo_count, double* out,
-                 const Run& run) {
-    run_pieces(terms.size, size_t(terms.starts[terms.size]), run, [&](size_t term) {
-        PairCounts n;
-        double* to = out + terms.starts[term];
-        for (size_t k = 0; k < terms.classes; ++k) {
-            n.count(terms, term, products + k * features * features, features);
-            size_t wide = n.of_second.size();
-            for (size_t a = 0; a < n.of_first.size(); ++a, to += wide) {
-                const double* line = n.both.data() + a * wide;
-                if (n.whole == 0.0)  // no row of the class has both values
-                    for (size_t b = 0; b < wide; ++b) to[b] = (line[b] + pseudo_count) / pseudo_count;
-                else
-                    for (size_t b = 0; b < wide; ++b)
-                        to[b] = (line[b] + pseudo_count) / (n.of_first[a] * n.of_second[b] / n.whole + pseudo_count);
-            }
-        }
-    });
-}
 
-// Class by class, so that the scores are read as they lie.
-void add_pair_scores(const PairTerms& terms, const double* scores, const int64_t* lines, double* table, size_t width,
-                     const Run& run) {
-    // One piece: terms of the same pair add to the same lines.
-    run_pieces(1, 1, run, [&](size_t) {
-        for (size_t term = 0; term < terms.size; ++term) {
-            int64_t i = terms.first[term], j = terms.second[term];
-            const int32_t *rows = terms.bins_of(term, i), *columns = terms.bins_of(term, j);
-            size_t high = terms.bin_count(term, i), wide = terms.bin_count(term, j), codes = terms.column_size(j);
-            for (size_t k = 0; k < terms.classes; ++k)
-                for (size_t a = 0; a < terms.column_size(i); ++a) {
-                    const double* from = scores + size_t(terms.starts[term]) + (k * high + size_t(rows[a])) * wide;
-                    double* to = table + (size_t(lines[term]) + a * (codes + 1)) * width + k;
-                    for (size_t b = 0; b < codes; ++b) to[b * width] += from[columns[b]];
+void add_pair_scores(const PairColumns& pairs, size_t classes, double weight, const int64_t* lines, double* table,
+                     size_t width, const Run& run) {
+    run_pieces(pairs.size, pairs.size * classes * 256, run, [&](size_t pair) {
+        size_t high = pairs.codes_of(pairs.first[pair]), wide = pairs.codes_of(pairs.second[pair]);
+        std::vector<double> of_first(high), of_second(wide), n(wide + LANES), expected(wide + LANES);
+        for (size_t k = 0; k < classes; ++k) {
+            const double* counts = pairs.counts(pair, k);
+            std::fill(of_second.begin(), of_second.end(), 0.0);
+            double whole = 0.0;
+            for (size_t a = 0; a < high; ++a) {
+                of_first[a] = 0.0;
+                for (size_t b = 0; b < wide; ++b)
+                    of_first[a] += counts[a * pairs.features + b], of_second[b] += counts[a * pairs.features + b];
+                whole += of_first[a];
+            }
+            double* to = table + size_t(lines[pair]) * width + k;
+            for (size_t a = 0; a < high; ++a) {
+                double share = whole > 0.0 ? of_first[a] / whole : 0.0;  // no row of the class has both values
+                for (size_t b = 0; b < wide; ++b)
+                    n[b] = counts[a * pairs.features + b] + pairs.pseudo_count,
+                    expected[b] = of_second[b] * share + pairs.pseudo_count;
+                for (size_t b = 0; b < wide; b += LANES) {
+                    Vec score = all(weight) * logarithm(larger(load(n.data() + b), all(1e-300)) /
+                                                        larger(load(expected.data() + b), all(1e-300)));
+                    for (size_t i = 0; i < std::min(LANES, wide - b); ++i)
+                        to[(a * (wide + 1) + b + i) * width] += score[i];
                 }
+            }
         }
     });
 }

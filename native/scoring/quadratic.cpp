@@ -1,4 +1,4 @@
-// Scores of products of numbers with each other and with flags. Compiled once per instruction level.
+// Scores of products of directions with each other. Compiled once per instruction level.
 #include <algorithm>
 #include <vector>
 
@@ -12,22 +12,38 @@ namespace {
 constexpr size_t TILE = QuadraticForm::TILE;
 constexpr size_t GROUP = 2 * LANES;  // rows that are scored at once
 
-// The numbers of some rows by groups of rows, [group][number][row of the group], filled up with zeros.
-class NumberGroups {
+// The directions of some rows by groups of rows, [group][direction][row of the group], filled up with zeros.
+class DirectionGroups {
   public:
-    NumberGroups(const double* numbers, size_t width, size_t begin, size_t end)
-        : padded_((width + TILE - 1) / TILE * TILE), rows_(end - begin) {
+    DirectionGroups(const QuadraticForm& form, const Matrix& codes, const int64_t* offsets, size_t begin, size_t end)
+        : padded_((form.size + TILE - 1) / TILE * TILE), rows_(end - begin) {
         cells_.assign((rows_ + GROUP - 1) / GROUP * GROUP * padded_, 0.0);
-        for (size_t row = 0; row < rows_; ++row) {
-            const double* from = numbers + (begin + row) * width;
-            double* to = cells_.data() + row / GROUP * GROUP * padded_ + row % GROUP;
-            for (size_t i = 0; i < width; ++i) to[i * GROUP] = from[i];
-        }
+        std::vector<double> line(form.size);
+        with_codes(codes, [&](auto line_of) {
+            for (size_t row = 0; row < rows_; ++row) {
+                std::fill(line.begin(), line.end(), 0.0);
+                const double* numbers = form.numbers + (begin + row) * form.width;
+                for (size_t i = 0; i < form.width; ++i)
+                    if (numbers[i] != 0.0) add(line, form.of_numbers + i * form.size, numbers[i]);
+                auto of_row = line_of(begin + row);
+                for (size_t j = 0; j < codes.columns; ++j) {
+                    auto code = uint64_t(int64_t(of_row[j]));  // a negative one is large
+                    if (code < uint64_t(offsets[j + 1] - offsets[j]))
+                        add(line, form.of_codes + (size_t(offsets[j]) + size_t(code)) * form.size, 1.0);
+                }
+                double* to = cells_.data() + row / GROUP * GROUP * padded_ + row % GROUP;
+                for (size_t i = 0; i < form.size; ++i) to[i * GROUP] = line[i];
+            }
+        });
     }
     size_t padded() const { return padded_; }
     const double* group(size_t first_row) const { return cells_.data() + first_row * padded_; }
 
   private:
+    static void add(std::vector<double>& to, const double* from, double times) {
+        for (size_t i = 0; i < to.size(); ++i) to[i] += times * from[i];
+    }
+
     size_t padded_, rows_;
     std::vector<double> cells_;
 };
@@ -50,10 +66,13 @@ void quadratic_form(const double* x, size_t padded, const double* squares, doubl
     for (int v = 0; v < V; ++v) store(out + v * LANES, total[v]);
 }
 
+}  // namespace
+
 // The forms of all classes add up to 0: so that of the last class is what is missing.
-void add_products_of_numbers(const QuadraticForm& form, size_t begin, size_t end, size_t width, double* scores) {
-    NumberGroups x(form.numbers, form.width, begin, end);
-    size_t rows = end - begin, cells = form.cells_per_class(form.width);
+void score_quadratic(const QuadraticForm& form, const Matrix& codes, const int64_t* offsets, size_t width, size_t begin,
+                     size_t end, double* scores) {
+    DirectionGroups x(form, codes, offsets, begin, end);
+    size_t rows = end - begin, cells = form.cells_per_class(form.size);
     double found[GROUP];
     for (size_t c = 0; c + 1 < form.classes; ++c) {
         const double* squares = form.squares + c * cells;
@@ -70,38 +89,6 @@ void add_products_of_numbers(const QuadraticForm& form, size_t begin, size_t end
             }
         }
     }
-}
-
-// Flag by flag, the slopes of all numbers that it brings with it; then each number times its slopes.
-void add_products_with_flags(const Matrix& codes, const int64_t* offsets, const QuadraticForm& form,
-                             const PaddedTable& table, size_t begin, size_t end, double* scores) {
-    size_t width = table.width / form.width;
-    std::vector<double> slopes(table.width);
-    with_codes(codes, [&](auto line_of) {
-        for (size_t row = begin; row < end; ++row, scores += width) {
-            std::fill(slopes.begin(), slopes.end(), 0.0);
-            auto line = line_of(row);
-            for (size_t j = 0; j < codes.columns; ++j) {
-                auto code = uint64_t(int64_t(line[j]));  // a negative one is large
-                if (code >= uint64_t(offsets[j + 1] - offsets[j])) continue;
-                const double* from = table.data + (size_t(offsets[j]) + size_t(code)) * table.width;
-                for (size_t at = 0; at < table.width; at += LANES)
-                    store(slopes.data() + at, load(slopes.data() + at) + load(from + at));
-            }
-            const double* numbers = form.numbers + row * form.width;
-            for (size_t i = 0; i < form.width; ++i)
-                for (size_t c = 0; c < width; c += LANES)
-                    store(scores + c, load(scores + c) + all(numbers[i]) * load(slopes.data() + i * width + c));
-        }
-    });
-}
-
-}  // namespace
-
-void score_quadratic(const QuadraticForm& form, const Matrix& codes, const int64_t* offsets, const PaddedTable& table,
-                     size_t width, size_t begin, size_t end, double* scores) {
-    add_products_of_numbers(form, begin, end, width, scores);
-    if (codes.columns) add_products_with_flags(codes, offsets, form, table, begin, end, scores);
 }
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -7,8 +7,8 @@ namespace naively::NAIVELY_LEVEL {
 
 void score_codes(const Matrix&, bool allow_missing, const int64_t* offsets, const PaddedTable&, size_t begin,
                  size_t end, double* scores);
-void score_pairs(const Matrix&, const int64_t* offsets, const ColumnPairs&, const PaddedTable&, size_t begin,
-                 size_t end, double* scores);
+void score_interactions(const Matrix&, const int64_t* offsets, const Interactions&, const PaddedTable&, size_t begin,
+                        size_t end, double* scores);
 void score_dense(const Matrix&, Binarize, const PaddedTable&, size_t begin, size_t end, double* scores);
 void score_sparse(const SparseMatrix&, Binarize, const PaddedTable&, size_t begin, size_t end, double* scores);
 void score_normal(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
@@ -16,12 +16,10 @@ void score_normal(const Matrix&, bool allow_missing, const PaddedTable& center, 
 void score_student(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
                    const PaddedTable& power, const PaddedTable& base, const double* total, size_t begin, size_t end,
                    double* scores);
-void score_quadratic(const QuadraticForm&, const Matrix& codes, const int64_t* offsets, const PaddedTable&,
-                     size_t width, size_t begin, size_t end, double* scores);
-void pair_ratios(const PairTerms&, const double* products, size_t features, double pseudo_count, double* out,
-                 const Run&);
-void add_pair_scores(const PairTerms&, const double* scores, const int64_t* lines, double* table, size_t width,
-                     const Run&);
+void score_quadratic(const QuadraticForm&, const Matrix& codes, const int64_t* offsets, size_t width, size_t begin,
+                     size_t end, double* scores);
+void add_pair_scores(const PairColumns&, size_t classes, double weight, const int64_t* lines, double* table,
+                     size_t width, const Run&);
 size_t write_answers(double* scores, const double* exclusion, size_t begin, size_t end, const AnswerRequest&);
 
 }  // namespace naively::NAIVELY_LEVEL

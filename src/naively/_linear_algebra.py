@@ -12,6 +12,9 @@ from . import _kernels
 from ._threads import threads_here
 from ._types import AnyArray, Floats
 
+# Steps towards the leading eigenvectors of a large matrix, and vectors that are followed beside those that are wanted.
+SUBSPACE_STEPS, OVERSAMPLED = 12, 16
+
 
 def product(a: AnyArray, b: AnyArray) -> AnyArray:
     """Return a·b as NumPy's operator @ does: of vectors, matrices, or matrices one by one. Singles give singles."""
@@ -75,3 +78,39 @@ def solve_by_root(root: Floats, b: Floats) -> Floats:
     found = np.array(b, np.float64, order="C")
     _kernels.solve_cholesky(root, found)
     return found
+
+
+def leading_eigenvectors(a: Floats, most: int) -> tuple[Floats, Floats]:
+    """Return the largest eigenvalues of a symmetric positive matrix and their vectors, line by line; at most a number.
+
+    Of a large matrix they are found in a space that products with it turn towards its leading vectors.
+    """
+    size = min(most + OVERSAMPLED, len(a))
+    if size < len(a):
+        start = np.argsort(-np.diagonal(a), kind="stable")[:size]
+        basis = orthonormal(np.ascontiguousarray(a[:, start]))
+        for _ in range(SUBSPACE_STEPS):
+            basis = orthonormal(product(a, basis))
+        small = product(product(basis.T, a), basis)
+    else:
+        basis, small = np.eye(len(a)), np.array(a, np.float64, order="C")
+    values = np.empty(size)
+    vectors = np.ascontiguousarray((small + small.T) / 2)
+    _kernels.find_eigenvectors(vectors, values)
+    return values[:most], np.asarray(product(vectors[:most], np.ascontiguousarray(basis.T)))
+
+
+def orthonormal(lines: Floats) -> Floats:
+    """Return columns at right angles to each other that span the same space; columns that add nothing are 0."""
+    gram = product(lines.T, lines)
+    scale = np.sqrt(np.maximum(np.diagonal(gram), 1e-300))
+    ridge = np.diag(np.full(len(gram), 1e-12))
+    root = cholesky(gram / (scale[:, None] * scale) + ridge)
+    if root is None:
+        raise FloatingPointError("a matrix is not finite")
+    return np.ascontiguousarray(solve_lower(root, (lines / scale).T).T)
+
+
+def solve_lower(root: Floats, b: Floats) -> Floats:
+    """Return x with L·x = b: Lᵀ times the solution by both."""
+    return np.asarray(product(root.T, solve_by_root(root, b)))

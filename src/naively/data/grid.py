@@ -41,7 +41,6 @@ class NumberBins:
     cuts: tuple[float, ...]  # of the fine bins
     coarse: tuple[int, ...]  # the coarse bin of each fine one
     wider: tuple[int, ...]  # fine bins put together to about twelve
-    rough: tuple[int, ...]  # coarse bins put together to about four
     middles: tuple[float, ...]  # the number in the middle of those in each fine bin, on the common scale
     low: float
     high: float
@@ -55,7 +54,7 @@ class NumberBins:
 
     def is_close(self, other: NumberBins) -> bool:
         """Tell whether these are the same bins, up to the rounding of sums: other processors round otherwise."""
-        laid, others = ((bins.name, bins.coarse, bins.wider, bins.rough) for bins in (self, other))
+        laid, others = ((bins.name, bins.coarse, bins.wider) for bins in (self, other))
         measured, measures = ((*bins.cuts, bins.low, bins.high, bins.scale) for bins in (self, other))
         off_center = abs(self.center - other.center) * self.scale  # in standard deviations: a center may be 0
         return laid == others and np.allclose(measured, measures, rtol=1e-9, atol=0.0) and off_center < 1e-9

@@ -10,7 +10,7 @@ from operator import add
 
 from ..errors import CombinedWeightsWarning, levels_to_caller
 from ..errors.message import Message, Setting
-from ..model.joint.merging import expected_quality, pooled_grid
+from ..model.default.merging import expected_quality, pooled_grid
 from .combined_weights import part_fit, with_combined_weights
 from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..model.joint.merging import PartFit, combined_fit
+from ..model.default.merging import PartFit, combined_fit
 from ..model.tuning import UNTUNED
 from .fitted_classifier import FittedClassifier
 from .models import joint_model

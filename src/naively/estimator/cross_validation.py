@@ -15,7 +15,7 @@ from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..files.file import file_of
 from ..judge.scores import Scores
-from ..model.joint.screening import unscreened
+from ..model.default.screening import unscreened
 from ..model.leave_one_out import folds_of
 from .file_folds import fit_folds
 from .fit import fit_rows, prepare_file

@@ -21,8 +21,8 @@ from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..judge.stratified_folds import StratifiedFolds, seed_from_random_state
-from ..model.joint.fitting import enough, fitted_grid
-from ..model.joint.screening import Used, narrow_counter, narrowed_counts, screened_of, union_of, unscreened
+from ..model.default.fitting import enough, fitted_grid
+from ..model.default.screening import Used, narrow_counter, narrowed_counts, screened_of, union_of, unscreened
 from ..model.leave_one_out import fold_rows, hard_labels, rows_at
 from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel

@@ -8,7 +8,7 @@ from typing import Any
 from .._types import AnyArray
 from ..data.schema import Schema
 from ..data.target import typed
-from ..model.joint.joint_fit import JointFit
+from ..model.default.fit import DefaultFit
 from ..model.table_model import TableModel
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
@@ -149,7 +149,7 @@ class FittedClassifier:
         return tuning_in_use(self.parameters, self.state.tuning)
 
     @property
-    def weights(self) -> JointFit | None:
+    def weights(self) -> DefaultFit | None:
         """The weights of the joint model; None if the textbook model answers."""
         return weights_in_use(self.parameters, self.state.tuning)
 

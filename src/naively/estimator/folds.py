@@ -17,7 +17,7 @@ from ..data.schema import Schema
 from ..errors import InvalidInput, TextbookFallbackWarning, levels_to_caller
 from ..errors.message import Setting
 from ..judge.scores import Scores
-from ..model.joint.fitting import enough
+from ..model.default.fitting import enough
 from ..model.leave_one_out import counted_apart, hard_labels, rows_at, rows_with_weight, training_counts
 from ..model.recipe import RECIPE
 from ..model.scorer import AdditiveModel

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import StaleWarning, levels_to_caller
-from ..model.joint.joint_fit import JointFit
+from ..model.default.fit import DefaultFit
 from ..model.tuning import UNTUNED, Tuning
 from .settings import Parameters
 from .state import FittedState
@@ -23,7 +23,7 @@ WEIGHTED = ("columns", "missing", "max_categories")
 ROWS, SETTINGS = "The rows that were counted", "Settings of estimating"
 
 
-def weights_in_use(parameters: Parameters, tuning: Tuning) -> JointFit | None:
+def weights_in_use(parameters: Parameters, tuning: Tuning) -> DefaultFit | None:
     """Return the weights of the joint model; None for the textbook model."""
     return None if parameters.model == "textbook" else tuning.learned
 

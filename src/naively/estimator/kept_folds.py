@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..counting.weights import with_class_weights
 from ..judge.scores import Scores
-from ..model.joint.screening import unscreened
+from ..model.default.screening import unscreened
 from ..model.leave_one_out import folds_of
 from ..stats import Counts
 from .folds import scores_of_folds

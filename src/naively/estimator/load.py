@@ -20,7 +20,7 @@ from ..families import Words
 from ..judge.held_out_scores import HeldOutScores
 from ..judge.quality_counts import QualityCounts
 from ..model.em import Expected
-from ..model.joint.word_offsets import WordOffsets, stored_word_offsets
+from ..model.default.words import WordCoefficients
 from ..model.measured_information import MeasuredInformation
 from ..model.tuning import Tuning
 from ..stats import Counts, WordTable
@@ -128,7 +128,7 @@ def save_model(
         about["measured"] = measured.to_json()
     if (expected := state.expected) is None:
         learned, usable = state.tuning.learned, fitted.has_weighted_columns
-        offsets = stored_word_offsets(learned.word_offsets) if learned is not None and usable else None
+        offsets = {name: one.named() for name, one in learned.words.items()} if learned is not None and usable else None
         model_file.write_model(path, counts, about, None, offsets, kept)
     else:
         model_file.write_model(path, counts, about | {"expected": expected.about()}, expected.counts, None, kept)
@@ -194,8 +194,8 @@ def _stored_tuning(
 ) -> Tuning:
     """Return what was tuned, with the offsets of words that a file holds beside it."""
 
-    def words(name: str, said: JsonObject) -> WordOffsets:
-        return WordOffsets.from_file(said, counts.columns[name].lexicon, *offsets[name])
+    def words(name: str, said: JsonObject) -> WordCoefficients:
+        return WordCoefficients.from_file(said, counts.columns[name].lexicon, *offsets[name])
 
     tuning = Tuning.from_json(data, counts.classes, words)
     _check_offsets(tuning, counts, parameters)

@@ -20,8 +20,8 @@ from ..counting.kept_rows import KeptRows
 from ..counting.weights import class_weights, with_class_weights
 from ..data.grid import Grid
 from ..data.schema import Schema
-from ..model.joint.fitting import known_rows
-from ..model.joint.moved_counts import moved_counts
+from ..model.default.fitting import known_rows
+from ..model.default.moved_counts import moved_counts
 from ..stats import Counts
 from ..stats.arithmetic import divide
 from ..stats.class_weights import times_class_weights

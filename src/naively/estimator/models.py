@@ -11,8 +11,8 @@ from ..errors import InvalidInput
 from ..families import Settings
 from ..families.family import Unseen
 from ..model.estimate import empirical_prior
-from ..model.joint.joint_fit import JointFit
-from ..model.joint.model import JointModel
+from ..model.default.fit import DefaultFit
+from ..model.default.model import DefaultModel
 from ..model.table_model import TableModel
 from ..model.tuning import Smoothing, Tuning, with_column_smoothing
 from ..stats import Counts
@@ -61,12 +61,12 @@ def textbook_model(
     return TableModel(counts, _used_columns(parameters, schema), settings, prior, most, scale, bias)
 
 
-def joint_model(fitted: FittedClassifier, weights: JointFit | None) -> JointModel:
+def joint_model(fitted: FittedClassifier, weights: DefaultFit | None) -> DefaultModel:
     """Return the joint model; without weights, what they are fitted to."""
     parameters, counts, smoothing = fitted.parameters, fitted.counts, fitted.smoothing
     settings = parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing)
     shift = _prior_shift(fitted, empirical_prior(counts.rows, Settings()))
-    return JointModel(
+    return DefaultModel(
         fitted.all_counts,
         _used_columns(parameters, fitted.schema),
         settings,
@@ -111,7 +111,7 @@ def _prior_shift(fitted: FittedClassifier, usual: Floats) -> Floats | None:
     return None if parameters.has_empirical_prior else log_prior(parameters, fitted.all_counts) - usual
 
 
-def _given_scale(parameters: Parameters, fitted: JointFit | None) -> float:
+def _given_scale(parameters: Parameters, fitted: DefaultFit | None) -> float:
     """Return what the scores of a model with weights are multiplied by: only a temperature that was set."""
     temperature = None if fitted is None else parameters.given_temperature()
     return 1.0 if temperature is None else 1.0 / temperature

@@ -24,9 +24,9 @@ from ..data.frame import Frame, frame_of
 from ..data.grid import Grid, NumberBins
 from ..data.schema import Schema
 from ..families import Bins
-from ..model.joint.fitting import enough, fitted_grid, known_rows
-from ..model.joint.merging import PartFit
-from ..model.joint.moved_counts import moved_counts
+from ..model.default.fitting import enough, fitted_grid, known_rows
+from ..model.default.merging import PartFit
+from ..model.default.moved_counts import moved_counts
 from ..model.tuning import UNTUNED
 from ..stats import Axis
 from ..stats.pairs import JointCounts

@@ -13,7 +13,7 @@ import numpy as np
 from ..counting.kept_rows import KeptRows
 from ..data.frame import frame_of
 from ..data.schema import Schema
-from ..model.joint.binning import with_middles_of, without_middles
+from ..model.default.bins import with_middles_of, without_middles
 from ..model.tuning import UNTUNED, Tuning
 from ..stats import Counts, WordTable
 from ..stats.pairs import JointCounts
@@ -82,9 +82,9 @@ def tuning_of_rest(tuning: Tuning, counts: Counts) -> Tuning:
         classes = tuple(label for label in tuning.classes if label in left)
         bias = None if tuning.bias is None else tuning.bias[there]
         return replace(tuning, learned=None, classes=classes, bias=bias)
-    if tuning.learned is not None and tuning.learned.word_offsets:
-        words = {name: found.of_rest(counts.columns[name]) for name, found in tuning.learned.word_offsets.items()}
-        return replace(tuning, learned=replace(tuning.learned, word_offsets=words))
+    if tuning.learned is not None and tuning.learned.words:
+        words = {name: found.of_rest(counts.columns[name]) for name, found in tuning.learned.words.items()}
+        return replace(tuning, learned=replace(tuning.learned, words=words))
     return tuning
 
 

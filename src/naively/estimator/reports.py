@@ -14,7 +14,7 @@ from ..errors import InvalidInput
 from ..explain.report import importance_frame, information, probabilities, summary
 from ..explain.text_evidence import words_for_class
 from ..families.family import listed_parts
-from ..model.joint.fitting import why_textbook
+from ..model.default.fitting import why_textbook
 from ..model.measured_information import MeasuredInformation, measure_information
 from ..stats.mutual_information import Information
 from .fitted_classifier import FittedClassifier

@@ -16,7 +16,7 @@ from ..data.target import check_kinds
 from ..judge.held_out_scores import HeldOutScores
 from ..judge.quality_counts import QualityCounts
 from ..model.em import Expected
-from ..model.joint.merging import PartFit
+from ..model.default.merging import PartFit
 from ..model.measured_information import MeasuredInformation, measure_information
 from ..model.tuning import UNTUNED, Tuning
 from ..stats import Counts

@@ -20,11 +20,10 @@ from ..errors import InvalidInput, InvalidSetting, NotAPart
 from ..errors.message import RowNumber, Setting
 from ..files.file import file_of
 from ..model.calibration import Calibration, CalibrationRows, fit_calibration
-from ..model.joint.fitting import count_together, enough, fit_joint, fitted_grid, weight_sample
-from ..model.joint.joint_fit import JointFit
-from ..model.joint.other_columns import REST
-from ..model.joint.sample import SoftRows
-from ..model.joint.screening import Screening, narrow_counter, screen, screened_of, without_screening_remarks
+from ..model.default.fitting import count_together, enough, fit_default, fitted_grid, fitting_rows
+from ..model.default.fit import DefaultFit
+from ..model.default.likelihoods import REST
+from ..model.default.screening import Screening, narrow_counter, screen, screened_of, without_screening_remarks
 from ..model.leave_one_out import (
     hard_labels,
     rows_with_weight,
@@ -205,18 +204,15 @@ class Tuner:
             loss_after=last_loss(found),
         )
 
-    def _fitted(self, given: Rows, rows: Rows, screened: Screening | None) -> JointFit:
+    def _fitted(self, given: Rows, rows: Rows, screened: Screening | None) -> DefaultFit:
         """Return the weights for the columns that are counted in pairs; columns may have been chosen by some rows."""
         fitted_model, threads = FittedClassifier(self.parameters, self.state), self.parameters.threads
         counts, counter = fitted_model.counts, self.state.counts.counter
         model = joint_model(fitted_model, None)
         model.copies = are_copies(rows.weights, hard_labels(rows).codes)
-        part, y, weights, at, folds = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
-        proportions = soft_truth(given, counts)
-        soft = None if proportions is None else SoftRows.of(np.ascontiguousarray(proportions[:, at]))
-        return fit_joint(
-            model, part, y, weights, threads, folds, None if screened is None else screened.chose[at], soft
-        )
+        proportions, idle = soft_truth(given, counts), None if screened is None else screened.chose
+        found = fitting_rows(model, counter, rows, truth_of(rows, counts), proportions, threads, idle)
+        return fit_default(model, found)
 
     def _narrow(self, used: Sequence[str]) -> None:
         """Count only some columns in pairs from now on, by a counter next to the one of the state."""
@@ -239,7 +235,7 @@ class Tuner:
         self.state = replace(self.state, counts=LiveCounts(schema, counter=counter), schema=schema)
 
 
-def last_loss(fit: JointFit) -> float:
+def last_loss(fit: DefaultFit) -> float:
     """Return the log loss of held-out rows with all that was fitted."""
     return list(fit.loss.values())[-1]
 

@@ -20,8 +20,8 @@ from ..data.frame import frame_of
 from ..errors import InvalidInput, NotAPart
 from ..errors.message import RowNumber
 from ..families.family import row_weights
-from ..model.joint.fitting import enough
-from ..model.joint.screening import unscreened
+from ..model.default.fitting import enough
+from ..model.default.screening import unscreened
 from ..model.leave_one_out import check_not_more_rows, leave_one_out_posterior, truth_of
 from ..model.table_model import GIVE
 from ..stats import Counts

@@ -9,7 +9,7 @@ from ..errors import InvalidInput
 from ..families import Likelihood
 from ..families.gaussian import GaussianLikelihood
 from ..families.poisson import PoissonLikelihood, estimated_rate, rate_posterior
-from ..model.joint.weighted_terms import LEAST_SCORE
+from ..model.default.weighted_terms import LEAST_SCORE
 from .terms import FlatColumn
 
 

@@ -9,8 +9,8 @@ from ..data.column import Column
 from ..data.grid import NumberBins
 from ..errors import InvalidInput
 from ..families import Words
-from ..model.joint.model import JointModel
-from ..model.joint.weighted_terms import LEAST_SCORE
+from ..model.default.model import DefaultModel
+from ..model.default.weighted_terms import LEAST_SCORE
 from ..model.table_model import TableModel
 from .columns import flat_columns, label_json
 from .flat_model import FORMAT, VERSION, FlatModel
@@ -62,7 +62,7 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
 def empty_columns(model: TableModel, words: int | None) -> dict[str, FlatColumn]:
     """Return all columns in their order, those of texts with their terms and the others without."""
     bins: tuple[NumberBins, ...] = ()
-    if isinstance(model, JointModel):
+    if isinstance(model, DefaultModel):
         bins = model.counts.grid.numbers
     found = flat_columns(model, {one.name: one for one in bins})
     found |= {name: text_column(model, name, model.scorer.scale, words) for name in model.words}
@@ -71,7 +71,7 @@ def empty_columns(model: TableModel, words: int | None) -> dict[str, FlatColumn]
 
 def add_terms(model: TableModel, columns: dict[str, FlatColumn]) -> tuple[str, list[JsonObject]]:
     """Add the terms of a model to its columns, and return its kind and its terms of pairs."""
-    if isinstance(model, JointModel):
+    if isinstance(model, DefaultModel):
         return "joint", add_joint_terms(model, columns)
     add_textbook_terms(model, columns)
     return "textbook", []

@@ -10,14 +10,14 @@ from .._types import Floats, JsonObject, Label
 from ..families.categorical import LogTables
 from ..families.family import NumberLikelihoods
 from ..model.column_parts import LABELS
-from ..model.joint.model import JointModel
-from ..model.joint.other_columns import REST
-from ..model.joint.quadratic_tables import QuadraticTable
+from ..model.default.model import DefaultModel
+from ..model.default.likelihoods import REST
+from ..model.default.quadratic_tables import QuadraticTable
 from .densities import add_density
 from .terms import FlatColumn, contributes, relative
 
 
-def add_joint_terms(model: JointModel, columns: Mapping[str, FlatColumn]) -> list[JsonObject]:
+def add_joint_terms(model: DefaultModel, columns: Mapping[str, FlatColumn]) -> list[JsonObject]:
     """Add the terms of single columns, and return those of pairs."""
     scale, grid, tables = model.scorer.scale, model.counts.grid, model.tables
     labels = {one.column.name: one.table.values.labels for one in model.labels}
@@ -52,7 +52,7 @@ def add_slope(column: FlatColumn, slope: Floats, square: Floats | None = None) -
         column.add("slope", table=relative(table))
 
 
-def add_other_columns(model: JointModel, columns: Mapping[str, FlatColumn]) -> None:
+def add_other_columns(model: DefaultModel, columns: Mapping[str, FlatColumn]) -> None:
     """Add the weighted log-likelihoods of the columns that have no weight of their own."""
     if model.others is None:
         return
@@ -70,7 +70,7 @@ def add_other_columns(model: JointModel, columns: Mapping[str, FlatColumn]) -> N
                 add_density(columns[name], likelihood.column(at), model.scorer.scale * weight)
 
 
-def pair_terms(model: JointModel) -> list[JsonObject]:
+def pair_terms(model: DefaultModel) -> list[JsonObject]:
     """Return the tables of pairs of codes that contribute."""
     names, pairs = model.counts.grid.names, model.tables.pairs
     return [

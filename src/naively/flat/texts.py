@@ -13,8 +13,8 @@ from ..families.bernoulli import FlagLikelihood
 from ..families.family import TextTerm
 from ..families.texts import TextWeights
 from ..families.wide import Split
-from ..model.joint.weighted_terms import WeightedTextTerm
-from ..model.joint.word_terms import WordScores
+from ..model.default.weighted_terms import WeightedTextTerm
+from ..model.default.word_terms import WordScores
 from ..model.table_model import TableModel
 from .terms import FlatColumn, contributes, relative
 from .token_patterns import token_rules

@@ -15,8 +15,8 @@ from .._types import Codes, Floats, JsonObject
 from ..counting.sampled_rows import NumberSample
 from ..counting.weights import are_copies
 from ..stats.mutual_information import Information, heaviest_rows, information_of_bins
-from .joint.binning import fine_bins
-from .joint.sample import effective_weights
+from .default.bins import fine_bins
+from .default.rows import effective_weights
 from .recipe import RECIPE
 
 

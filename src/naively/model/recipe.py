@@ -17,38 +17,27 @@ from ..counting.sample import KEPT
 class Recipe:
     """The constants of the default model, calibration, smoothing and learning without labels."""
 
-    # -- which terms there are ------------------------------------------------------------------------------------
+    # Kinds of terms, and choices, that are excluded, by name: none. For ablations.
+    excluded: tuple[str, ...] = ()
 
-    # Kinds of terms that are left out, by name: none. For ablations.
-    left_out: tuple[str, ...] = ()
+    # -- bins of numbers, from quantiles without the classes ------------------------------------------------------
+
     # Two widths of bins of a number, each with a weight: wide ones, and (0) all fine ones. Measured on 21 tables: 12
     # wide ones alone 0.2267, with finer ones 0.2240.
     value_bins: tuple[int, ...] = (12, 0)
     wide_bins: int = 12
-    # Two widths in pairs of columns: rough ones, and (0) all coarse ones. From the prototype.
-    pair_bins: tuple[int, ...] = (4, 0)
-    rough_bins: int = 4
-
-    # -- bins of numbers, from quantiles without the classes ------------------------------------------------------
-
-    # A fine bin for so many rows, but not fewer and not more than these. From the prototype.
+    # A fine bin for each of so many rows, within these limits. From the prototype.
     rows_per_bin: int = 25
     fewest_bins: int = 20
     most_bins: int = 100
-    # The outermost bin is halved so often, while so many rows are left in it: far numbers differ most in what they
-    # contribute. Chosen by hand.
+    # The outermost bin is halved at most this often, while it holds so many rows: extreme numbers differ most in what
+    # they contribute. Chosen by hand.
     tail_halvings: int = 4
     tail_rows: float = 3.0
     # Coarse bins for pairs: the cube root of the rows, within these. Measured on 7 tables of 5,800 to 45,000 rows: 32
     # instead of 16 0.457 for 0.465, 0.328 for 0.330, 0.301 for 0.302, the others equal.
     fewest_coarse_bins: int = 8
     most_coarse_bins: int = 32
-    # Coarse bins and categories that are told apart in pairs, from the finest to the coarsest: the first that
-    # most_features allows. Chosen by hand.
-    pair_resolutions: tuple[tuple[int, int], ...] = (
-        (32, 1 << 16), (24, 1 << 16), (16, 1 << 16), (16, 64), (12, 32), (8, 32), (8, 16), (6, 12), (4, 8), (0, 8),
-        (0, 0),
-    )  # fmt: skip
     # More features than this make the linear term too slow: its cost grows with their cube.
     most_features: int = 1024
     # From so many columns on, those that clearly tell of the class by themselves are tried alone, too, if they are no
@@ -60,85 +49,81 @@ class Recipe:
     # tilt them. From the prototype.
     clipped: float = 0.005
 
-    # -- single terms ---------------------------------------------------------------------------------------------
+    # -- terms ----------------------------------------------------------------------------------------------------
 
     # Pseudo-counts of a value in a class, and of a pair of values. Measured on 21 tables: 0.5 and 2 0.2240; pairs 5
     # 0.2250; values 1.5 and pairs 1 0.2233.
     value_pseudo_count: float = 0.5
     pair_pseudo_count: float = 2.0
-    # An ordinal column of fewer levels has no neighbours worth the name. By definition.
+    # An ordinal column of fewer levels has no neighbors. By definition.
     fewest_levels: int = 3
     # Ridges on the scatter within classes, the strongest first. From the prototype.
     linear_ridges: tuple[float, ...] = (100.0, 10.0, 1.0)
-    # How far the covariance of a class is shrunk towards that within all classes, and the ridges on it, the strongest
-    # first. From the prototype.
-    quadratic_alphas: tuple[float, ...] = (0.7, 0.3, 0.1, 0.02)
-    quadratic_ridges: tuple[float, ...] = (30.0, 1.0)
-    # Ridges and shrinkages are compared under the best of these weights of the term.
+    # Principal components of the quadratic term, how far the covariance of a class is shrunk towards that within all
+    # classes, the first shrinkage, with which numbers of components are compared, and the ridge, in units of their mean
+    # variance. The components are those on which quadratic terms of 8 tables were compared.
+    quadratic_components: tuple[int, ...] = (5, 10, 20, 40, 80, 160)
+    quadratic_shrinkages: tuple[float, ...] = (0.7, 0.3, 0.1, 0.02)
+    first_shrinkage: float = 0.3
+    quadratic_ridge: float = 1.0
+    # Ridges, components and shrinkages are compared under the best of these weights of the term.
     term_weights: tuple[float, ...] = (0.05, 0.08, 0.13, 0.21, 0.35, 0.57, 0.92, 1.5)
-    # There is a quadratic term where numbers, and categories but one of each column, are at most so many, and their
-    # products in all classes as well. Limits of time and memory.
-    quadratic_features: int = 200
-    quadratic_cells: int = 1 << 20
-    # Pseudo-documents with every word: the default, and the numbers that are compared, on so many rows. Chosen by hand.
+    # Pseudo-documents with every word: the default, and the numbers that are compared. Chosen by hand.
     word_pseudo_count: float = 1.0
     word_pseudo_counts: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
-    word_pseudo_rows: int = 2_000
 
     # -- what is chosen on held-out rows --------------------------------------------------------------------------
 
-    # Rows are scored by the counts without their fold. Measured on 36 tables: ten folds 0.2672, five
-    # 0.2674.
+    # Rows are scored by the counts without their fold. Measured on 36 tables: ten folds 0.2672, five 0.2674.
     folds: int = 5
     # Choices are measured on as many folds as hold so many rows, but on no more than these; each of these folds is out
-    # of all counts and fits then. Limits of time; on 36 tables 1,000 rows 0.2691, 500 rows 0.2694.
+    # of all counts and fits then. Limits of time; on 36 tables 1,000 rows 0.2691, 500 rows 0.2694; on 24 small ones
+    # five folds instead of three 0.3115 for 0.3091.
     measured_rows: int = 500
     most_measured: int = 3
     # Rows on which weights and coefficients are fitted: those that are retained. Measured on 3 tables of 32,000 to
     # 45,000 rows: 60,000 instead of 20,000 0.272 for 0.274, 0.316 for 0.330, 0.175 for 0.176.
     sample_rows: int = KEPT
+    # No weaker ridge is tried where the held-out loss has risen by such a proportion. A limit of time.
+    loss_rise: float = 0.02
 
     # -- weights of terms -----------------------------------------------------------------------------------------
 
     # Ridge on the weights of kinds, towards their start. Measured on 12 tables of at most 1,000 rows: 1 0.2894, 0.1
     # 0.2906.
     block_ridge: float = 1.0
-    # Ridges on weights of single terms, towards that of their kind, the strongest first; and one that keeps them.
+    # Ridges on weights of single columns, towards that of their kind, the strongest first.
     own_ridges: tuple[float, ...] = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
-    tied_ridge: float = 1e6
     # Ridge on the biases of classes, around their log prior. From the prototype.
     bias_ridge: float = 3.0
-    # Single columns, and pairs at each resolution, that may have a weight of their own. Limits of time.
-    own_values: int = 300
-    own_pairs: int = 200
-    # A pair gets a weight of its own where its gain exceeds this and the log of the number of pairs. Measured on 21
-    # tables: the log is worth 0.011; half of it 0.2251.
-    least_gain: float = 0.5
+    # Columns that may have a weight of their own. A limit of time.
+    own_weights: int = 300
 
-    # -- coefficients of values, of pairs of values, and of words -------------------------------------------------
+    # -- coefficients of values, of cells of two and three columns, and of words ----------------------------------
 
     # Ridges, the strongest first. On tables where coefficients help most, the best is 100 to 1,000; sums of columns
     # want 0.1.
     coefficient_ridges: tuple[float, ...] = (3000.0, 600.0, 120.0, 24.0, 5.0, 1.0, 0.2, 0.04)
-    # Pulls as multiples of the ridge: of categories 1, of the line that bins follow, of what deviates from it, of
-    # neighbours towards each other, and of pairs of values. The first three were compared on seven simulated tables.
-    coefficient_line_pull: float = 0.01
-    coefficient_deviation_pull: float = 0.1
-    coefficient_neighbor_pull: float = 1.0
-    coefficient_pair_pull: float = 3.0
-    # Coefficients of pairs at most, for each row; pairs of less weight go without. A limit of time.
-    coefficients_per_row: int = 3
-    # Evaluations of the loss under each ridge, and the gain, as a proportion of it, at which they end; of many rows, no
-    # weaker ridge is tried where the loss has risen by such a proportion. Limits of time: a fit ends as measured.
-    coefficient_evaluations: int = 15
-    coefficient_tolerance: float = 3e-4
-    loss_rise: float = 0.02
-    # The same of words, for rows of length 1, compared on one of so many folds. Measured on ten sets of texts: chosen
-    # ones lie between 3 and 0.03.
+    # Pulls as multiples of the ridge: of the line that bins follow, and of what deviates from it; of categories, cells
+    # and neighbors 1. Compared on seven simulated tables.
+    line_pull: float = 0.01
+    deviation_pull: float = 0.1
+    # Pairs and triples with coefficients at most, and cells of either for each row. Limits of time: on 9 tables 60, 120
+    # and 240 of them are within 0.006 of each other.
+    most_tables: int = 100
+    cells_per_row: int = 3
+    # Bins of a number in triples: the fourth root of the rows, within these; categories at most the larger. On
+    # electricity 4 bins 0.306, 6 0.297, 8 0.286, 12 0.285.
+    fewest_merged: int = 4
+    most_merged: int = 16
+    # Cycles of steps under each ridge at most, and the gain, as a proportion of the loss, at which they end.
+    coefficient_cycles: int = 5
+    coefficient_tolerance: float = 3e-3
+    # Ridges on coefficients of words, for rows of length 1. Measured on ten sets of texts: chosen ones lie between 3
+    # and 0.03.
     word_ridges: tuple[float, ...] = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
-    word_folds: int = 5
-    # The standard deviation of the coefficient of a word that is equally frequent in all classes, next to which the
-    # spread of its log frequencies counts. Measured on the first folds of ten sets of texts: the same for all words
+    # The standard deviation of the coefficient of a word that is equally frequent in all classes, in addition to which
+    # that of its log frequencies counts. Measured on the first folds of ten sets of texts: the same for all words
     # 0.238, with the spread and 0.1 0.236, with 0.5 0.232.
     word_least_scale: float = 0.5
 

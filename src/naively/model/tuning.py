@@ -15,7 +15,7 @@ from ..data.schema import Schema
 from ..stats import Axis, Counts
 from .calibration import Calibration, CalibrationRows, fit_calibration
 from .column_parts import ColumnPart
-from .joint.joint_fit import JointFit, WordOffsetsOf
+from .default.fit import DefaultFit, WordCoefficientsOf
 from .leave_one_out import PriorWithout, leave_one_out_log_joint, remaining_rows, rows_at, truth_of
 from .recipe import RECIPE, Recipe
 from .scorer import softened
@@ -48,7 +48,7 @@ class Tuning:
         Whether the rows were held out, and not left out one by one.
     loss_before, loss_after : float or None
         The mean log loss of `rows` rows: with nothing chosen, and with all that was.
-    learned : JointFit or None
+    learned : DefaultFit or None
         The weights of the joint model.
     """
 
@@ -62,7 +62,7 @@ class Tuning:
     loss_before: float | None = None
     loss_after: float | None = None
     rows: float = 0.0
-    learned: JointFit | None = None
+    learned: DefaultFit | None = None
 
     def bias_of(self, classes: Axis) -> Floats | None:
         """Return the bias of each of these classes; one that came later has none."""
@@ -84,7 +84,7 @@ class Tuning:
         } | beside  # fmt: skip
 
     @classmethod
-    def from_json(cls, data: JsonObject, classes: Axis, words: WordOffsetsOf | None = None) -> Tuning:
+    def from_json(cls, data: JsonObject, classes: Axis, words: WordCoefficientsOf | None = None) -> Tuning:
         """Return the tuning that `to_json` described; offsets of words are stored elsewhere."""
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
         if (bias is not None and len(bias) != len(classes)) or not RECIPE.least_scale <= data[
@@ -93,7 +93,7 @@ class Tuning:
             raise KeyError("bias or scale")
         own: JsonObject = {"bias": bias, "classes": tuple(classes.labels)}
         if "learned" in data:
-            own["learned"] = JointFit.from_json(data["learned"], len(classes), words)
+            own["learned"] = DefaultFit.from_json(data["learned"], len(classes), words)
         return cls(**(dict(data) | own))
 
     def smoothing_lines(self) -> list[str]:

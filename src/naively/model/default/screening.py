@@ -27,12 +27,14 @@ from ...stats import Counts
 from ...stats.arithmetic import divide
 from ..leave_one_out import hard_labels, narrowest_codes
 from ..recipe import RECIPE, Recipe
-from .binning import most_features
-from .sample import effective_weights
+from .bins import most_features
+from .rows import effective_weights
 
 # Cells times classes that are rated in all, and at once; but some rows in any case. Limits of memory and time.
 MOST_CELLS, BLOCK_CELLS, FEWEST_ROWS = 1 << 26, 1 << 20, 1000
 
+# Bins of a number by which its information is rated.
+ROUGH_BINS = 4
 # Columns that are asked for by name are kept, if there are no more.
 NAMED = 100
 
@@ -192,7 +194,7 @@ def column_blocks(
     counter: TableCounter, frame: Frame, classes: int, threads: int, recipe: Recipe
 ) -> Iterator[ColumnBlock]:
     """Give the columns of some rows as they are rated, a block of them at a time: numbers first, then labels."""
-    cells, bins = classes, recipe.rough_bins + 1
+    cells, bins = classes, ROUGH_BINS + 1
     each = max(BLOCK_CELLS // max(frame.rows, bins * cells), 1)
     numbers = len(counter.of_numbers)
     for begin in range(0, numbers, each):

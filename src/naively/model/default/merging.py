@@ -11,17 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._types import Floats, Label, Longs
+from ..._types import Floats, Label
 from ...data.grid import Grid, NumberBins
 from ...stats import Axis, Counts, Table
 from ...stats.arithmetic import divide
 from ...stats.quantiles import value_weights
 from ..recipe import RECIPE, Recipe
-from .binning import grid_of_columns
-from .joint_fit import JointFit
-from .model import JointModel
+from .bins import Categories, grid_of
+from .fit import DefaultFit
+from .model import DefaultModel
 from .moved_counts import original_middles
-from .pairs import PAIR
 from .terms import Term
 
 # The middles of two bins are the same number if they differ by less than this, in standard deviations: each was brought
@@ -54,14 +53,8 @@ def pooled_grid(parts: Sequence[Counts], recipe: Recipe = RECIPE) -> tuple[Grid,
     numbers = list(dict.fromkeys(bins.name for grid in grids for bins in grid.numbers))
     labels = list(dict.fromkeys(values.name for grid in grids for values in grid.labels))
     rows, classes = sum(float(part.rows.sum()) for part in parts), {label for p in parts for label in p.classes.labels}
-    return grid_of_columns(
-        numbers,
-        [pooled_numbers(parts, name) for name in numbers],
-        rows,
-        [(name, *pooled_labels(parts, name)) for name in labels],
-        len(classes),
-        recipe,
-    )
+    columns = [pooled_numbers(parts, name) for name in numbers]
+    return grid_of(numbers, columns, rows, [pooled_labels(parts, name) for name in labels], len(classes), recipe)
 
 
 class CountedNumber(NamedTuple):
@@ -94,16 +87,16 @@ def counted_number(part: Counts, name: str) -> CountedNumber | None:
     return CountedNumber(original_middles(bins), n, 1 / bins.scale if bins.scale else 0.0)
 
 
-def pooled_labels(parts: Sequence[Counts], name: str) -> tuple[list[Label], Floats]:
-    """Return the labels of a column in all parts, the most frequent first, and how many rows hold each."""
+def pooled_labels(parts: Sequence[Counts], name: str) -> Categories:
+    """Return the categories of a column in all parts, the most frequent first."""
     tables = [part.columns[name] for part in parts if isinstance(part.columns[name], Table)]
     known: dict[Label, float] = {}
     for table in tables:
         for label, n in zip(table.values.labels, table.n.sum(axis=0).tolist(), strict=True):
-            if label is not None:
+            if label is not None and n > 0:
                 known[label] = known.get(label, 0.0) + n
     order = sorted(known, key=lambda label: (-known[label], str(label)))  # by frequency, then by name
-    return order, np.array([known[label] for label in order])
+    return Categories(name, order)
 
 
 # Merged without rows, a model has so many times the log loss of one fit, on held-out rows: where each part has at least
@@ -116,14 +109,14 @@ Owner = tuple[str, bool]  # a column, and whether it is meant or whether it is m
 class PartFit(NamedTuple):
     """The weights that were fitted to one part of the rows, and what their terms are of."""
 
-    fit: JointFit
+    fit: DefaultFit
     owners: tuple[Owner, ...]  # by the places that terms name
     classes: Axis
     rows: Floats  # of each class
     prior: Floats
 
     @classmethod
-    def of(cls, model: JointModel) -> PartFit | None:
+    def of(cls, model: DefaultModel) -> PartFit | None:
         """Return the weights of a model; None if it has none."""
         rows = model.counts.joint.products[:, 0, 0]
         if model.fit is None:
@@ -136,35 +129,35 @@ class PartFit(NamedTuple):
         return self._replace(rows=weight * self.rows)
 
 
-def owners_of(model: JointModel) -> tuple[Owner, ...]:
+def owners_of(model: DefaultModel) -> tuple[Owner, ...]:
     """Return what the places that terms name are of: columns of the grid, then whether numbers are missing."""
     known = len(model.counts.grid.names)
     return tuple((name, at >= known) for at, name in enumerate(model.owners))
 
 
-def combined_fit(parts: Sequence[PartFit | None], model: JointModel) -> JointFit | None:
+def combined_fit(parts: Sequence[PartFit | None], model: DefaultModel) -> DefaultFit | None:
     """Return the weights for the rows of all parts, without these rows.
 
     Parameters
     ----------
     parts : sequence of PartFit or None
         What was fitted to each part; None where nothing was, for too few rows.
-    model : JointModel
+    model : DefaultModel
         The model of all rows, without weights: its counts are those of all parts, on a common grid.
 
     Returns
     -------
-    JointFit or None
+    DefaultFit or None
         The weights; None if no part has any.
     """
     known = [part for part in parts if part is not None]
     if not known:
         return None
-    places, sizes = {owner: at for at, owner in enumerate(owners_of(model))}, np.diff(model.counts.grid.offsets)
+    places = {owner: at for at, owner in enumerate(owners_of(model))}
     loss = {"the weights of each part": mean([list(part.fit.loss.values())[-1] for part in known], known)}
     rows, copies = sum(part.fit.rows for part in known), all(part.fit.copies for part in known)
-    weights, bias = mean_weights(known, places, sizes), mean_bias(known, model)
-    return JointFit(weights, mean_ridges(known), bias, loss, rows, copies=copies, parts=len(parts))
+    weights, bias = mean_weights(known, places), mean_bias(known, model)
+    return DefaultFit(weights, mean_settings(known), bias, loss, rows, copies=copies, parts=len(parts))
 
 
 def renamed(term: Term, owners: Sequence[Owner], places: Mapping[Owner, int]) -> Term | None:
@@ -173,26 +166,26 @@ def renamed(term: Term, owners: Sequence[Owner], places: Mapping[Owner, int]) ->
     return None if -1 in at else term._replace(columns=tuple(sorted(at)))
 
 
-def mean_ridges(parts: Sequence[PartFit]) -> dict[str, float]:
+def mean_settings(parts: Sequence[PartFit]) -> dict[str, float]:
     """Return the ridges of linear terms and pseudo-counts of words: their geometric mean, by rows."""
     out = {}
-    for name in dict.fromkeys(name for part in parts for name in part.fit.ridges):
-        some = [part for part in parts if name in part.fit.ridges]
-        out[name] = float(np.exp(mean([np.log(part.fit.ridges[name]) for part in some], some)))
+    for name in dict.fromkeys(name for part in parts for name in part.fit.settings):
+        some = [part for part in parts if name in part.fit.settings]
+        out[name] = float(np.exp(mean([np.log(part.fit.settings[name]) for part in some], some)))
     return out
 
 
-def mean_weights(parts: Sequence[PartFit], places: Mapping[Owner, int], sizes: Longs) -> dict[Term, float]:
-    """Return the mean of the weights of each term, by rows; a column without bins on the common grid has no pairs."""
+def mean_weights(parts: Sequence[PartFit], places: Mapping[Owner, int]) -> dict[Term, float]:
+    """Return the mean of the weights of each term, by rows."""
     by_part = [
         {renamed(term, part.owners, places): weight for term, weight in part.fit.weights.items()} for part in parts
     ]
     terms = dict.fromkeys(term for weights in by_part for term in weights)
-    known = [term for term in terms if term is not None and (term.kind != PAIR or sizes[list(term.columns)].min() > 1)]
+    known = [term for term in terms if term is not None]
     return {term: mean([weights.get(term, 0.0) for weights in by_part], parts) for term in known}
 
 
-def mean_bias(parts: Sequence[PartFit], model: JointModel) -> Floats:
+def mean_bias(parts: Sequence[PartFit], model: DefaultModel) -> Floats:
     """Return the prior of each class and the mean of how far its bias lies from it, by the rows of the class."""
     rows, sums = np.zeros(len(model.classes)), np.zeros(len(model.classes))
     for part in parts:

@@ -1,21 +1,21 @@
-"""The joint model: terms of columns, of pairs and of all columns at once, each with a weight."""
+"""The default model: terms of columns, of pairs and of all columns at once, each with a weight, and coefficients."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from ..._linear_algebra import product
 from ..._types import Codes, Floats, Matrices
-from ...counting.weights import left_out_weights
 from ...data.frame import Frame
 from ...data.grid import Cells, Grid, LabelPlaces, label_places
 from ...data.schema import Schema
 from ...families import Settings
 from ...families.categorical import LogTable
-from ...families.family import ScoreTerm
+from ...families.family import ScoreTerm, scores_of
 from ...stats import Counts
 from ...stats.pairs import JointCounts
 from ..column_parts import INSIDE, LABELS
@@ -23,25 +23,21 @@ from ..protocols import Contributions
 from ..recipe import RECIPE, Recipe
 from ..scorer import AdditiveModel
 from ..table_model import TableModel
-from .document_rows import DocumentRows
-from .joint_fit import JointFit
-from .left_out import HeldOutRows
-from .other_columns import REST, OtherColumns, other_columns
-from .sample import FittingRows, SoftRows
-from .tables import JointTables, TableBuilder, TermCounts
-from .term_kinds import kinds_of
-from .terms import CELLS, Term
-from .wide_terms import COUNTS, VECTORS, TextColumn, VectorColumn, WideColumn
-from .word_offsets import WordOffsets
-from .word_terms import WordAssociations, word_associations
+from .fit import DefaultFit
+from .likelihoods import COUNTS, REST, VECTORS, LikelihoodTerm, other_terms, vector_term
+from .pairs import Columns
+from .rows import FittingRows
+from .tables import ModelTables, TableBuilder, TermCounts
+from .terms import Term
+from .words import DocumentRows, WordAssociations, word_associations
 
-CODES, LEVEL, PAIRS = (INSIDE + name for name in ("codes", "level", "pairs"))
+CODES, LEVEL, INTERACTIONS, CELLS = (INSIDE + name for name in ("codes", "level", "interactions", "cells"))
 
 
-class JointModel(TableModel):
+class DefaultModel(TableModel):
     """P(class | row) by weighted terms, estimated from counts under a schema with a grid.
 
-    Without a fit there are no weights yet: the model then computes the terms that weights are fitted to.
+    Without a fit there are no weights yet: the model then gives the terms that weights are fitted to.
     """
 
     joint_terms = "linear term of all columns"
@@ -54,7 +50,7 @@ class JointModel(TableModel):
         settings: Settings,
         log_prior: Floats,
         max_categories: int | None,
-        fit: JointFit | None,
+        fit: DefaultFit | None,
         prior_shift: Floats | None = None,
         scale: float = 1.0,
         recipe: Recipe = RECIPE,
@@ -69,14 +65,16 @@ class JointModel(TableModel):
         places = self._places_on(joint.grid)
         joint = as_rows_are_read(joint, places)
         self.counts = TermCounts(joint, [table.n for table in tables], ordered, recipe, places)
-        self.fit, self._all_counts, self._how = fit, counts, (settings.missing, max_categories)
+        self.fit, self._all_counts, self._max_categories, self._settings = fit, counts, max_categories, settings
         self.copies = fit is None or fit.copies  # whether row weights count copies of a row
         self.pseudo_texts: dict[str, float] = {}  # by column of texts, how many pseudo-texts hold every word
         if fit is not None:
             known = (column.name for column in schema.of_kind("vectors"))
             usual = recipe.word_pseudo_count
-            self.pseudo_texts = {name: fit.ridges.get(f"words of {name}", usual) for name in known}
-            self.tables = self._tables(fit)
+            self.pseudo_texts = {name: fit.settings.get(f"words of {name}", usual) for name in known}
+            self.tables: ModelTables = TableBuilder.of(
+                self.counts, fit.weights, fit.settings, fit.coefficients, fit.bias
+            )
             if self.tables.quadratic is not None:
                 self.joint_terms = "linear and quadratic terms of all columns"
             self.scorer = self._scorer_of(fit, prior_shift, scale)
@@ -89,11 +87,6 @@ class JointModel(TableModel):
     def weights(self) -> Mapping[Term, float]:
         """The weights of terms; none before they are fitted."""
         return {} if self.fit is None else self.fit.weights
-
-    @property
-    def word_offsets(self) -> Mapping[str, WordOffsets]:
-        """The offsets of words, by column of texts."""
-        return {} if self.fit is None else self.fit.word_offsets
 
     @cached_property
     def _used(self) -> tuple[list[int], list[int]]:
@@ -115,44 +108,47 @@ class JointModel(TableModel):
         tables = zip(known, self._grid_tables, strict=True)
         return [np.array([k.get(v, -1) for v in table.values.labels], dtype=np.int32) for k, table in tables]
 
+    # -- terms of texts, vectors and other columns ----------------------------------------------------------------
+
     @cached_property
     def word_associations(self) -> dict[str, WordAssociations]:
         """The words of each column of texts that has terms of words."""
         return word_associations(self.schema, self._all_counts, self.classes)
 
     @cached_property
-    def wide_columns(self) -> dict[str, WideColumn]:
-        """The columns of texts and vectors, by the matrix that is read."""
-        words, texts, out = self.word_associations, self._textbook_texts, dict[str, WideColumn]()
-        for name in (column.name for column in self.schema.of_kind("vectors")):
-            kind = COUNTS if name in words else VECTORS
-            out[name] = VectorColumn(name, self.textbook.likelihoods[name], texts.get(name), kind)
-            if name in words:  # of texts it stands in the place of the likelihood, of counts next to it
-                out[words[name].matrix] = TextColumn(words[name], self.word_offsets.get(name))
-        return out
+    def vector_terms(self) -> list[LikelihoodTerm]:
+        """The columns of vectors, of texts in another form, and of counts whose words have terms, too."""
+        words, terms = self.word_associations, list[LikelihoodTerm]()
+        for column in self.schema.of_kind("vectors"):
+            of_matrix = column.name in words and words[column.name].matrix != column.name
+            if column.name not in words or of_matrix:  # of texts, words stand in the place of the likelihood
+                kind = COUNTS if of_matrix else VECTORS
+                terms.append(vector_term(self, column, self._all_counts, self._settings, kind))
+        return terms
 
     @cached_property
-    def others(self) -> OtherColumns | None:
-        """The columns that have no weight of their own; None where there are none, or they are not used."""
+    def others(self) -> Mapping[str, LikelihoodTerm]:
+        """The columns that are not on the grid, by matrix; none where they are not used."""
         unused = self.fit is not None and not self.fit.weights.get(REST)
         if self._on is None or unused:
-            return None
-        return other_columns(self, self._all_counts, set(self.counts.grid.names), *self._how)
+            return {}
+        return other_terms(self, self._all_counts, set(self.counts.grid.names), self._max_categories)
 
-    def _tables(self, fit: JointFit) -> JointTables:
-        builder = TableBuilder(self.counts, fit.weights, fit.ridges, fit.coefficients)
-        for kind in kinds_of(self.recipe):
-            kind.add_tables(builder)
-        return builder.tables(fit.bias)
-
-    def _scorer_of(self, fit: JointFit, prior_shift: Floats | None, scale: float) -> AdditiveModel[ScoreTerm]:
+    def _scorer_of(self, fit: DefaultFit, prior_shift: Floats | None, scale: float) -> AdditiveModel[ScoreTerm]:
         tables = self.tables
-        terms: dict[str, ScoreTerm] = {CODES: tables.codes, LEVEL: tables.slopes, PAIRS: tables.pairs}
-        for kind in kinds_of(self.recipe):
-            terms |= kind.score_terms(self, fit.weights)
+        terms: dict[str, ScoreTerm] = {CODES: tables.codes, LEVEL: tables.slopes, INTERACTIONS: tables.interactions}
+        if tables.quadratic is not None:
+            terms[CELLS] = tables.quadratic
+        for name, words in self.word_associations.items():
+            mix = {term.kind: weight for term, weight in fit.weights.items() if term.level == name}
+            scores = words.scores(mix, self.pseudo_texts_of(name))
+            if name in fit.words:
+                fit.words[name].add_to(words.words, scores.word_scores)
+            terms[words.matrix] = scores
+        terms |= {one.key: one.score_term(fit.weights.get(one.term, 0.0)) for one in self.vector_terms}
+        terms |= {key: one.score_term(fit.weights[REST]) for key, one in self.others.items()}
         prior = tables.bias if prior_shift is None else tables.bias + prior_shift
-        floor = self._floor(prior_shift)
-        return AdditiveModel(self.classes, prior, terms, scale=scale, floor=floor)
+        return AdditiveModel(self.classes, prior, terms, scale=scale, floor=self._floor(prior_shift))
 
     def _floor(self, prior_shift: Floats | None) -> Floats:
         """Return the least probability of each class: a share of its prior that falls with the rows."""
@@ -175,11 +171,12 @@ class JointModel(TableModel):
         cells, labels = self.cells(columns, rows, threads)
         codes = np.empty((rows, cells.fine.shape[1] + labels.shape[1]), dtype=np.int32, order="F")
         codes[:, : cells.fine.shape[1]], codes[:, cells.fine.shape[1] :] = cells.fine, labels
-        others = {} if self.others is None else self.others.cells(columns)
+        more = {key: one.matrix(columns) for key, one in self.others.items()}
         for name, words in self.word_associations.items():
             if words.matrix != name:
-                others[words.matrix] = DocumentRows.of(columns[name], threads)
-        return {**columns, **others, CODES: codes, LEVEL: cells.level, PAIRS: cells.codes, CELLS: cells}
+                more[words.matrix] = DocumentRows.of(columns[name], threads)
+        pairs = cells.codes if self.fit is None else self.tables.interactions.codes(cells.codes)
+        return {**columns, **more, CODES: codes, LEVEL: cells.level, INTERACTIONS: pairs, CELLS: cells}
 
     def cells(self, columns: Matrices, rows: int, threads: int) -> tuple[Cells, Codes]:
         """Return rows as they lie on the grid, and the places of their labels."""
@@ -215,62 +212,111 @@ class JointModel(TableModel):
         return out
 
     def fitting_rows(
-        self, columns: Matrices, y: Codes, weights: Floats, folds: tuple[slice, ...], soft: SoftRows | None = None
+        self, columns: Matrices, y: Codes, weights: Floats, effective: Floats, folds: tuple[slice, ...]
     ) -> FittingRows:
         """Return rows that were counted, in the order of their folds, as weights are fitted on them."""
-        out, wide = HeldOutRows(y, left_out_weights(weights, self.copies), soft), dict[Term, Floats]()
-        for kind in kinds_of(self.recipe):
-            wide |= dict(kind.cell_terms(self, columns, out))
         labels = self._labels_of(columns, len(y))
-        return FittingRows(labels, columns[CELLS], y, weights, wide, folds, soft, self.copies)
+        return FittingRows(columns[CELLS], labels, columns, y, weights, effective, folds)
 
     # -- why ------------------------------------------------------------------------------------------------------
 
     def contributions(self, columns: Matrices, threads: int) -> Contributions:
-        """Return the contribution of each column, and then of each pair, to the score of each row.
+        """Return the contribution of each column, and then of each interaction, to the score of each row.
 
-        The joint part comes from linear terms of all columns at once, and from pairs.
+        The joint part comes from what is fitted to all columns at once, and from interactions. Contributions are
+        relative to the average row.
         """
-        codes, level, grid, tables = columns[CODES], columns[LEVEL], self.counts.grid, self.tables
+        codes, cells, tables, size = columns[CODES], columns[CELLS], self.tables, len(self.classes)
         names = [*self.schema.names, *self.pairs]
-        out, joint = (np.zeros((len(codes), len(names), len(self.classes))) for _ in range(2))
+        out, joint = (np.zeros((len(codes), len(names), size)) for _ in range(2))
         place = {name: at for at, name in enumerate(names)}
-        for at, (name, table) in enumerate(zip(self.owners, tables.codes.tables, strict=True)):
-            known = np.flatnonzero((codes[:, at] >= 0) & (codes[:, at] < len(table)))
-            out[known, place[name]] += table[codes[known, at]]
-            joint[known, place[name]] += tables.linear[at][codes[known, at]]
-        for at, bins in enumerate(grid.numbers):
-            sloping = level[:, at : at + 1] * tables.slopes.table[at]
-            out[:, place[bins.name]] += sloping
-            joint[:, place[bins.name]] += sloping
-        for kind in kinds_of(self.recipe):
-            for name, scores in kind.contributions(self, columns, threads):
-                out[:, place[name]] += scores
-                if kind.joint:
-                    joint[:, place[name]] += scores
-        shown = [place[self.pair_names[pair]] for pair in tables.pairs.pairs]
-        of_pairs = tables.pairs.contributions(columns[PAIRS])
-        out[:, shown] += of_pairs
-        joint[:, shown] += of_pairs
-        return Contributions(out, joint)
+        for column, (name, table) in enumerate(zip(self.owners, tables.codes.tables, strict=True)):
+            known = np.flatnonzero((codes[:, column] >= 0) & (codes[:, column] < len(table)))
+            out[known, place[name]] += table[codes[known, column]]
+            joint[known, place[name]] += tables.joint[column][codes[known, column]]
+        of_all = [(name, scores) for name, scores in self._of_all_columns(cells)]
+        of_all += [(self.pair_names[c], s) for c, s in self._of_interactions(columns)]
+        for name, scores in of_all:
+            out[:, place[name]] += scores
+            joint[:, place[name]] += scores
+        for name, scores in self._of_wide_columns(columns, threads):
+            out[:, place[name]] += scores
+        averages, of_joint = self.averages
+        return Contributions(out - averages, joint - of_joint)
+
+    def _of_all_columns(self, cells: Cells) -> Iterator[tuple[str, Floats]]:
+        """Give what slopes and the quadratic term contribute, [row, class], by column."""
+        grid, tables = self.counts.grid, self.tables
+        for column, bins in enumerate(grid.numbers):
+            yield bins.name, cells.level[:, column : column + 1] * tables.slopes.table[column]
+        if tables.quadratic is not None:
+            yield from zip(grid.names, tables.quadratic.contributions(cells).transpose(1, 0, 2), strict=True)
+
+    def _of_interactions(self, columns: Matrices) -> Iterator[tuple[Columns, Floats]]:
+        """Give the contribution of each interaction, [row, class], by its columns."""
+        interactions = self.tables.interactions
+        if len(interactions):
+            scores = interactions.contributions(columns[INTERACTIONS])
+            yield from zip(interactions.all_columns, scores.transpose(1, 0, 2), strict=True)
+
+    def _of_wide_columns(self, columns: Matrices, threads: int) -> Iterator[tuple[str, Floats]]:
+        """Give the contribution of texts, vectors and columns that are not on the grid, [row, class]."""
+        for name, words in self.word_associations.items():
+            yield name, scores_of(self.scorer.terms[words.matrix], columns[words.matrix], threads)
+        for one in (*self.vector_terms, *self.others.values()):
+            if weight := self.weights.get(one.term):
+                yield from one.contributions(columns, weight)
 
     @cached_property
-    def pairs(self) -> Mapping[str, tuple[str, str]]:
-        """The pairs of columns with a contribution beyond both, by the name under which they are shown."""
+    def averages(self) -> tuple[Floats, Floats]:
+        """The mean contribution of each column and interaction over the rows that were counted, [name, class].
+
+        The second is of the joint part alone. Of texts and vectors nothing is taken off: their mean is in no count.
+        """
+        names, joint, tables = [*self.schema.names, *self.pairs], self.counts.joint, self.tables
+        place, size = {name: at for at, name in enumerate(names)}, len(self.classes)
+        out, of_joint = np.zeros((len(names), size)), np.zeros((len(names), size))
+        products, grid = joint.products.sum(axis=0), self.counts.grid
+        rows, numbers = max(float(products[0, 0]), 1e-300), len(grid.numbers)
+        fine = joint.fine.sum(axis=0)
+        n = [fine[begin:end] for begin, end in zip(grid.fine_offsets[:-1], grid.fine_offsets[1:], strict=True)]
+        n += [table.sum(axis=0) for table in self.counts.tables]
+        total = max(float(self._all_counts.rows.sum()), 1e-300)
+        for column, name in enumerate(self.owners):
+            share = n[column] / (rows if column < numbers else total)
+            out[place[name]] += product(share, tables.codes.tables[column])
+            of_joint[place[name]] += product(share, tables.joint[column])
+        levels = products[0, grid.features - numbers :] / rows
+        means = [(bins.name, levels[column] * tables.slopes.table[column]) for column, bins in enumerate(grid.numbers)]
+        if tables.quadratic is not None:
+            first = len(products) - len(tables.quadratic.components)
+            of_columns = tables.quadratic.means(np.ascontiguousarray(products[first:, first:]), rows)
+            means += list(zip(grid.names, of_columns, strict=True))
+        means += [(self.pair_names[c], mean) for c, mean in tables.interactions.means(products, grid.offsets, rows)]
+        if self.fit is not None and self.fit.coefficients is not None:
+            triples = self.fit.coefficients.triples, self.fit.coefficients.triple_means
+            means += [(self.pair_names[c], mean) for c, mean in zip(*triples, strict=True)]
+        for name, mean in means:
+            out[place[name]] += mean
+            of_joint[place[name]] += mean
+        return out, of_joint
+
+    @cached_property
+    def pairs(self) -> Mapping[str, Columns]:
+        """The interactions with a contribution beyond their columns, by the name under which they are shown."""
         names = self.counts.grid.names
-        return {shown: (names[i], names[j]) for (i, j), shown in self.pair_names.items()}
+        return {shown: tuple(names[at] for at in columns) for columns, shown in self.pair_names.items()}
 
     @cached_property
-    def pair_names(self) -> dict[tuple[int, int], str]:
-        """The names of these pairs by the places of their columns on the grid."""
-        names, found, quadratic = self.counts.grid.names, dict[tuple[int, int], str](), self.tables.quadratic
-        used = set(self.schema.names)
-        for i, j in dict.fromkeys([*self.tables.pairs.pairs, *(quadratic.pairs if quadratic is not None else ())]):
-            shown = f"{names[i]} × {names[j]}"
-            while shown in used:  # a column, or another pair, may be named so
+    def pair_names(self) -> dict[Columns, str]:
+        """The names of the interactions by the places of their columns on the grid."""
+        names, found, used = self.counts.grid.names, dict[Columns, str](), set(self.schema.names)
+        for columns in self.tables.interactions.all_columns:
+            shown = " × ".join(names[at] for at in columns)
+            while shown in used:  # a column, or another interaction, may be named so
                 shown += " (pair)"
             used.add(shown)
-            found[i, j] = shown
+            found[columns] = shown
         return found
 
     @cached_property

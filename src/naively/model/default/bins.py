@@ -1,0 +1,234 @@
+"""Bins of numbers and the categories that pairs distinguish, from a sample of rows without their classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._threads import in_threads
+from ..._types import Floats, Label, Mask
+from ...data.grid import Grid, LabelValues, NumberBins
+from ...stats.quantiles import cuts_after, point_between, quantile_groups, value_weights
+from ..recipe import Recipe
+
+# Bytes that products of features may take.
+PRODUCT_BYTES = 256 << 20
+# Of columns whose categories are not all distinguished, a remark names at most this number.
+NAMED = 3
+
+
+class Categories(NamedTuple):
+    """The categories of a column, the most frequent first."""
+
+    name: str
+    labels: Sequence[Label]
+
+
+def grid_of(
+    names: Sequence[str],
+    numbers: Sequence[tuple[Floats, Floats]],
+    rows: float,
+    categories: Sequence[Categories],
+    classes: int,
+    recipe: Recipe,
+) -> tuple[Grid, str | None]:
+    """Return the grid for numeric columns, each with row weights, and categorical ones; and a remark on its limits.
+
+    All columns share one resolution: how many bins or categories of a column pairs distinguish at most. It is the
+    finest that `most_features` allows.
+    """
+    measured = in_threads(lambda column: measured_column(*column, recipe), numbers)
+    wanted, most = coarse_bins(rows, recipe), most_features(classes, recipe)
+    sizes = [min(wanted, len(column.fine)) for column in measured] + [len(column.labels) for column in categories]
+    resolution = finest_resolution(sizes, most - 1 - len(measured))
+    bins = [merged_bins(name, column, min(resolution, wanted), recipe) for name, column in zip(names, measured, strict=True)]
+    kept = [LabelValues(c.name, tuple(c.labels[:resolution]) if min(resolution, len(c.labels)) > 1 else ()) for c in categories]
+    return Grid(tuple(bins), tuple(kept)), remark_on(resolution, wanted, len(measured), categories)
+
+
+def finest_resolution(sizes: Sequence[int], room: int) -> int:
+    """Return the largest number of codes of a column for which all columns together have room; 0 if one is too many.
+
+    >>> finest_resolution([2, 50, 90], 100)
+    49
+    """
+    sizes_by_column = np.asarray(sizes, dtype=np.int64)
+    low, high = 0, int(sizes_by_column.max(initial=0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if int(np.minimum(sizes_by_column, middle).sum()) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low if low > 1 else 0
+
+
+def coarse_bins(rows: float, recipe: Recipe) -> int:
+    """Return how many coarse bins of a number so many rows can fill."""
+    return int(np.clip(round(rows ** (1 / 3)), recipe.fewest_coarse_bins, recipe.most_coarse_bins))
+
+
+def most_features(classes: int, recipe: Recipe) -> int:
+    """Return how many features can be afforded."""
+    return int(min(recipe.most_features, np.sqrt(PRODUCT_BYTES / 8 / max(classes, 1))))
+
+
+def remark_on(resolution: int, wanted: int, numbers: int, categories: Sequence[Categories]) -> str | None:
+    """Return the remark on what pairs do not distinguish; None if they distinguish everything."""
+    more = [column.name for column in categories if len(column.labels) > max(resolution, 1)]
+    coarser = bool(numbers) and resolution < wanted
+    if not more and not coarser:
+        return None
+    if resolution == 0:
+        return f"There are too many columns ({numbers + len(categories)}) to count pairs of them."
+    names = f"{', '.join(map(repr, more[:NAMED]))}{', …' if len(more) > NAMED else ''}"
+    of = f"{more[0]!r}" if len(more) == 1 else f"each of {len(more)} columns ({names})"
+    parts = [f"{resolution} bins of a number"] * coarser
+    parts += [f"the {resolution} most frequent labels of {of}"] * bool(more)
+    return f"In pairs of columns only {' and '.join(parts)} are distinguished."
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+class MeasuredColumn(NamedTuple):
+    """What the bins of a column are made from: cuts, the weights of fine bins, their middles, and its scale."""
+
+    cuts: Floats
+    fine: Floats
+    middles: Floats
+    low: float
+    high: float
+    center: float
+    scale: float
+
+
+def measured_column(column: Floats, weights: Floats, recipe: Recipe, cuts: Floats | None = None) -> MeasuredColumn:
+    """Return how the numbers of a column are distributed, given the weights of their rows; its cuts may be given."""
+    there = ~np.isnan(column) & (weights > 0)
+    x, w = column[there], weights[there]
+    values, value_rows = value_weights(x, w)  # sums over these do not depend on the order of the rows
+    cuts = cuts_between(values, value_rows, recipe) if cuts is None else cuts
+    fine = np.asarray(np.bincount(np.searchsorted(cuts, x), w, len(cuts) + 1), dtype=np.float64)
+    low, high = clipping_range(values, value_rows, recipe.clipped)
+    clipped = np.clip(values, low, high)
+    center = float((value_rows * clipped).sum() / value_rows.sum()) if len(values) else 0.0
+    deviation = float(np.sqrt((value_rows * (clipped - center) ** 2).sum() / value_rows.sum())) if len(values) else 0.0
+    scale = 1 / deviation if deviation > 1e-12 * max(abs(low), abs(high)) else 0.0
+    middles = (bin_medians(x, w, fine) / 2 - center / 2) * 2 * scale
+    return MeasuredColumn(cuts, fine, middles, low, high, center, scale)
+
+
+def fine_bins(column: Floats, weights: Floats, recipe: Recipe) -> Floats:
+    """Return the cuts of a column of numbers."""
+    return cuts_between(*value_weights(column, weights), recipe)
+
+
+def cuts_between(values: Floats, value_rows: Floats, recipe: Recipe) -> Floats:
+    """Return the cuts of a column, given its different numbers in their order and the weight of the rows of each."""
+    if len(values) < 2:
+        return np.zeros(0)
+    wanted = np.clip(value_rows.sum() / recipe.rows_per_bin, recipe.fewest_bins, recipe.most_bins)
+    groups = quantile_groups(value_rows, int(wanted))
+    borders = {int(place) for place in np.flatnonzero(np.diff(groups))}
+    last = tail_cuts(value_rows[::-1], (groups == groups[-1])[::-1], recipe)
+    borders |= tail_cuts(value_rows, groups == 0, recipe) | {len(values) - 2 - place for place in last}
+    return cuts_after(np.array(sorted(borders), dtype=np.intp), values, value_rows)
+
+
+def tail_cuts(value_rows: Floats, outermost: Mask, recipe: Recipe) -> set[int]:
+    """Return where the outermost bin is cut further: far out, numbers differ most in their contribution."""
+    inner = np.cumsum(value_rows[outermost])
+    shares = (inner[-1] / 2**by for by in range(1, recipe.tail_halvings + 1))
+    places = (int(np.searchsorted(inner, share * (1 - 1e-9))) for share in shares if share >= recipe.tail_rows)
+    return {place for place in places if place < len(inner) - 1}
+
+
+def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int, recipe: Recipe) -> NumberBins:
+    """Return the bins of a column with these cuts, merged to at most a number of coarse ones."""
+    return merged_bins(name, measured_column(column, weights, recipe, cuts), bins, recipe)
+
+
+def merged_bins(name: str, column: MeasuredColumn, bins: int, recipe: Recipe) -> NumberBins:
+    """Return the bins of a measured column, merged to at most a number of coarse ones."""
+    fine = column.fine
+    coarse = quantile_groups(fine, bins) if bins and len(column.cuts) else np.zeros(len(fine), dtype=np.int64)
+    wider = quantile_groups(fine, recipe.wide_bins)
+    cuts, middles = tuple(column.cuts.tolist()), tuple(column.middles.tolist())
+    merged = tuple(coarse.tolist()), tuple(wider.tolist())
+    return NumberBins(name, cuts, *merged, middles, column.low, column.high, column.center, column.scale)
+
+
+def bin_medians(x: Floats, weights: Floats, fine: Floats) -> Floats:
+    """Return the median of the numbers in each fine bin, given the weights of the bins; 0 if there are none."""
+    if not len(x):
+        return np.zeros(len(fine))
+    order = np.argsort(x)
+    below, halves = np.cumsum(weights[order]), np.cumsum(fine) - fine / 2
+    sides = (np.searchsorted(below, halves + by * below[-1]) for by in (-1e-12, 1e-12))
+    first, second = (x[order][np.minimum(place, len(x) - 1)] for place in sides)
+    return np.asarray(first / 2 + second / 2)
+    first, second = (x[order][np.minimum(at, len(x) - 1)] for at in sides)
+    return np.asarray(first / 2 + second / 2)
+
+
+def with_middles_of(grid: Grid, numbers: Floats, weights: Floats) -> Grid:
+    """Return the grid with the middles of its bins from other rows, [row, column of numbers].
+
+    A middle is the median of the rows that the grid was made from, and so it may be the number of a row that was
+    forgotten; so may the number that nearly all rows shared, at which a column without a scale is clipped. Nothing that
+    was counted depends on either: cuts, coarse bins, bounds and scales stay.
+    """
+    found = []
+    for bins, column in zip(grid.numbers, numbers.T, strict=True):
+        there = ~np.isnan(column) & (weights > 0)
+        x, w = column[there], weights[there]
+        fine = np.asarray(np.bincount(np.searchsorted(bins.cuts, x), w, len(bins.coarse)), dtype=np.float64)
+        middles = (bin_medians(x, w, fine) / 2 - bins.center / 2) * 2 * bins.scale
+        bins = replace(bins, middles=tuple(middles.tolist()))
+        if not bins.scale:
+            usual = most_frequent_number(x, w)
+            bins = replace(bins, low=usual, high=usual, center=usual)
+        found.append(bins)
+    return Grid(tuple(found), grid.labels)
+
+
+def without_middles(grid: Grid, touched: Mask) -> Grid:
+    """Return the grid with middles halfway between cuts in some of its fine bins, where there are no rows to look at.
+
+    Of an outermost bin it is halfway to where numbers are clipped. No middle there is the number of a row any more.
+    """
+    found = []
+    for at, bins in enumerate(grid.numbers):
+        begin, end = (int(place) for place in grid.fine_offsets[at : at + 2])
+        cuts = np.array(bins.cuts)
+        sides = np.concatenate([[min(bins.low, *cuts[:1])], cuts, [max(bins.high, *cuts[-1:])]])
+        halfway = (sides[:-1] / 2 + sides[1:] / 2 - bins.center) * bins.scale
+        middles = np.where(touched[begin:end], halfway, np.array(bins.middles))
+        found.append(replace(bins, middles=tuple(middles.tolist())))
+    return Grid(tuple(found), grid.labels)
+
+
+def most_frequent_number(x: Floats, weights: Floats) -> float:
+    """Return the most frequent number; 0 if there is none."""
+    values, value_rows = value_weights(x, weights)
+    return float(values[np.argmax(value_rows)]) if len(values) else 0.0
+
+
+def clipping_range(values: Floats, value_rows: Floats, clipped: float) -> tuple[float, float]:
+    """Return the numbers beyond which such a proportion of the rows lies, at either end, given all in their order.
+
+    They lie between a number and its neighbor further in: so they are the number of no row, and there always is such a
+    neighbor. Where all but so few rows have the same number, all are clipped to it.
+    """
+    if not len(values):
+        return 0.0, 0.0
+    low, high = (int(np.searchsorted(np.cumsum(part), clipped * value_rows.sum() * (1 - 1e-9))) for part in (value_rows, value_rows[::-1]))
+    high = len(values) - 1 - high
+    if low >= high:
+        return float(values[low]), float(values[low])
+    least, most = point_between(values[[low, high]], values[[low + 1, high - 1]]).tolist()
+    return least, max(least, most)

@@ -1,0 +1,387 @@
+"""Coefficients: what is added to the score of each class for single values, and for cells of two and of three columns.
+
+Penalized logistic regression on top of the held-out scores of the terms: coefficients of values first, then of pairs of
+columns, then of triples, each as far as held-out rows want them. The ridge of what was fitted before stays.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..._kernels import fit_coefficients
+from ..._linear_algebra import dot, product
+from ..._threads import threads_here
+from ..._types import Codes, Floats, JsonObject, Longs
+from ...data.grid import Cells, Grid
+from ...stats.accumulators import offsets_of
+from ..recipe import Recipe
+from .pairs import Columns, PairColumns
+from .rows import FittingRows, is_clear, mean_loss
+
+if TYPE_CHECKING:
+    from .tables import TermCounts
+
+# Coefficients of all classes at most, and cells of all rows: limits of memory.
+MOST_COEFFICIENTS, MOST_CELLS = 1 << 22, 1 << 28
+# The score of classes that only fill up the lines of tables: their probability is 0.
+NO_CLASS = -1e30
+STAGES = ("values", "pairs", "triples")
+
+
+@dataclass(frozen=True, eq=False)
+class CellLayout:
+    """The columns, pairs and triples that have coefficients, and where those of each begin.
+
+    A number has one for each of its fine bins. Pairs are read by the codes of the grid, triples by fewer: numbers by
+    `merged_bins` bins, categories by the most frequent ones.
+    """
+
+    grid: Grid
+    pairs: tuple[Columns, ...] = ()
+    triples: tuple[Columns, ...] = ()
+    merged_bins: int = 0
+    most_merged: int = 0
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """How many cells each column has, then all rows together, then each pair, then each triple."""
+        codes = np.diff(self.grid.offsets).tolist()
+        numbers = len(self.grid.numbers)
+        columns = [len(bins.coarse) for bins in self.grid.numbers] + codes[numbers:]
+        pairs = [codes[i] * codes[j] for i, j in self.pairs]
+        triples = [int(np.prod([self.merged(column).max(initial=0) + 1 for column in columns])) for columns in self.triples]
+        return [*columns, 1, *pairs, *triples]
+
+    @cached_property
+    def starts(self) -> Longs:
+        """Where the coefficients of each table begin."""
+        return offsets_of(np.array(self.sizes, dtype=np.int64))
+
+    @property
+    def columns(self) -> int:
+        """How many columns there are."""
+        return len(self.grid.names)
+
+    def part(self, table: int) -> slice:
+        """Return which coefficients are those of a table."""
+        return slice(int(self.starts[table]), int(self.starts[table + 1]))
+
+    def merged(self, column: int) -> Codes:
+        """Return the merged code of each code of a column, -1 for none."""
+        size = int(self.grid.offsets[column + 1] - self.grid.offsets[column])
+        codes = np.arange(size, dtype=np.int32)
+        if column < len(self.grid.numbers):
+            return codes * np.int32(self.merged_bins) // np.int32(size) if size > self.merged_bins else codes
+        return np.where(codes < self.most_merged, codes, np.int32(-1))
+
+    def codes(self, cells: Cells) -> Codes:
+        """Return the cell of each row in each table, [table, row]; the one after the last for a missing value."""
+        grid, numbers = self.grid, len(self.grid.numbers)
+        out = np.empty((len(self.sizes), len(cells)), dtype=np.int32)
+        sizes = np.diff(grid.offsets)
+        for column in range(self.columns):
+            self._fill(out, column, cells.fine[:, column] if column < numbers else cells.codes[:, column])
+        out[self.columns] = 0
+        for table, (i, j) in enumerate(self.pairs, self.columns + 1):
+            a, b = cells.codes[:, i], cells.codes[:, j]
+            self._fill(out, table, np.where((a >= 0) & (b >= 0), a * np.int32(sizes[j]) + b, np.int32(-1)))
+        known = {column: np.append(self.merged(column), np.int32(-1)) for part in self.triples for column in part}
+        merged = {column: to[np.where(cells.codes[:, column] < len(to) - 1, cells.codes[:, column], -1)] for column, to in known.items()}
+        for table, columns in enumerate(self.triples, self.columns + 1 + len(self.pairs)):
+            cell, there = np.zeros(len(cells), dtype=np.int32), np.ones(len(cells), dtype=np.bool_)
+            for column in columns:
+                cell = cell * np.int32(known[column].max() + 1) + merged[column]
+                there &= merged[column] >= 0
+            self._fill(out, table, np.where(there, cell, np.int32(-1)))
+        return out
+
+    def _fill(self, out: Codes, table: int, cells: Codes) -> None:
+        """Enter the cells of a table; those out of range are missing values."""
+        size = np.int32(self.sizes[table])
+        np.copyto(out[table], np.where((cells >= 0) & (cells < size), cells, size))
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """The coefficients of all cells."""
+
+    pairs: tuple[Columns, ...]
+    triples: tuple[Columns, ...]
+    table: Floats  # [coefficient, class]
+    ridges: Mapping[str, float]  # that they were fitted under, by stage
+    merged_bins: int
+    most_merged: int
+    triple_means: Floats  # the mean contribution of each triple over the rows, [triple, class]
+
+    def layout(self, grid: Grid) -> CellLayout:
+        """Return where the coefficients lie."""
+        return CellLayout(grid, self.pairs, self.triples, self.merged_bins, self.most_merged)
+
+    def to_json(self) -> JsonObject:
+        """Return it as plain data."""
+        data = b64encode(self.table.astype("<f4").tobytes()).decode("ascii")
+        merged = {"merged_bins": self.merged_bins, "most_merged": self.most_merged}
+        parts = {"pairs": [list(part) for part in self.pairs], "triples": [list(part) for part in self.triples]}
+        means = {"triple_means": self.triple_means.tolist()}
+        return {**parts, "table": data, "ridges": dict(self.ridges), **merged, **means}
+
+    @classmethod
+    def from_json(cls, data: JsonObject, classes: int) -> Coefficients:
+        """Return what to_json described."""
+        flat = np.frombuffer(b64decode(data["table"]), dtype="<f4")
+        if len(flat) == 0 or len(flat) % classes or not np.isfinite(flat).all():
+            raise KeyError("coefficients")
+        pairs, triples = (tuple(tuple(map(int, part)) for part in data[name]) for name in ("pairs", "triples"))
+        if any(len(part) != 2 for part in pairs) or any(len(part) != 3 for part in triples):
+            raise KeyError("coefficients")
+        ridges = {str(name): float(ridge) for name, ridge in data["ridges"].items()}
+        table = flat.reshape(-1, classes).astype(np.float64)
+        means = np.array(data["triple_means"], dtype=np.float64).reshape(-1, classes)
+        if len(means) != len(triples):
+            raise KeyError("coefficients")
+        return cls(pairs, triples, table, ridges, int(data["merged_bins"]), int(data["most_merged"]), means)
+
+    def fits(self, grid: Grid) -> bool:
+        """Tell whether there is a coefficient for each cell of a grid."""
+        parts = (*self.pairs, *self.triples)
+        known = all(sorted(set(part)) == list(part) and 0 <= part[0] and part[-1] < len(grid.names) for part in parts)
+        return known and len(self.table) == int(self.layout(grid).starts[-1])
+
+    def describe(self) -> list[str]:
+        """Return which coefficients there are, in words."""
+        numbers = {"values": "", "pairs": f"{len(self.pairs):,} ", "triples": f"{len(self.triples):,} "}
+        return [f"{numbers[stage]}{stage} (ridge {ridge:.3g})" for stage, ridge in self.ridges.items()]
+
+
+# -- fitting -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The cells of rows, and what the coefficients of each table are penalized by, as multiples of a ridge."""
+
+    layout: CellLayout
+    codes: Codes  # [table, row]
+    y: Codes
+    positions: Floats  # [coefficient]: of the bins of a number, where each lies on a standard scale
+    recipe: Recipe
+
+    @classmethod
+    def of(cls, layout: CellLayout, counts: TermCounts, rows: FittingRows) -> Problem:
+        """Return the problem of some rows."""
+        positions, fine = np.zeros(int(layout.starts[-1])), counts.joint.fine.sum(axis=0)
+        for column in range(len(layout.grid.numbers)):
+            n = fine[layout.grid.fine_offsets[column] : layout.grid.fine_offsets[column + 1]]
+            positions[layout.part(column)] = standard_positions(n)
+        return cls(layout, layout.codes(rows.cells), rows.y, positions, counts.recipe)
+
+    @property
+    def tables(self) -> list[int]:
+        """How many tables there are up to each stage."""
+        values = self.layout.columns + 1
+        return [values, values + len(self.layout.pairs), values + len(self.layout.pairs) + len(self.layout.triples)]
+
+    def pulls(self, ridges: Sequence[float]) -> Floats:
+        """Return how strongly coefficients, the line, and neighbors of each table are pulled, [table, 3]."""
+        recipe, layout = self.recipe, self.layout
+        tables = self.tables[len(ridges) - 1]
+        stage = np.searchsorted(self.tables, np.arange(tables), side="right")
+        out = np.zeros((tables, 3))
+        out[:, 0] = np.asarray(ridges)[stage]
+        numbers = [column for column, bins in enumerate(layout.grid.numbers) if len(bins.coarse) > 1]
+        out[numbers] = ridges[0] * np.array([recipe.deviation_pull, recipe.line_pull, 1.0])
+        out[layout.columns] = recipe.bias_ridge, 0.0, 0.0
+        return out
+
+
+def standard_positions(n: Floats) -> Floats:
+    """Return places 0, 1, 2, … less their mean over their standard deviation, given the rows at each."""
+    total = max(float(n.sum()), 1e-300)
+    place = np.arange(len(n), dtype=np.float64)
+    place -= dot(place, n) / total
+    deviation = float(np.sqrt(dot(place**2, n) / total))
+    return place / deviation if deviation > 0 else place
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Coefficients so far, and the scores of rows with them; of two classes there is one score, the difference."""
+
+    problem: Problem
+    weights: Floats
+    scores: Floats  # [row, class], padded; or [row, 1]
+    values: Floats  # [coefficient, class]
+    lines: Floats  # [table, class]: the slope of each number
+
+    @classmethod
+    def start(cls, problem: Problem, scores: Floats, weights: Floats) -> State:
+        """Return the state without coefficients, given scores [class, row]."""
+        classes = len(scores)
+        if classes == 2:
+            laid_out = np.ascontiguousarray(scores[1] - scores[0], dtype=np.float64)[:, None]
+        else:
+            laid_out = np.full((scores.shape[1], -(-classes // 4) * 4), NO_CLASS)
+            laid_out[:, :classes] = scores.T
+        none = np.zeros((0, laid_out.shape[1]))
+        return cls(problem, weights, laid_out, none, none)
+
+    def fitted(self, ridges: Sequence[float]) -> State:
+        """Return the coefficients under these ridges, one for each stage so far, from here on."""
+        problem, recipe = self.problem, self.problem.recipe
+        tables = problem.tables[len(ridges) - 1]
+        size, width = int(problem.layout.starts[tables]), self.scores.shape[1]
+        grown = [np.zeros((size, width)), np.zeros((tables, width))]
+        for after, before in zip(grown, (self.values, self.lines), strict=True):
+            after[: len(before)] = before
+        # A difference of two coefficients is pulled half as much as both together.
+        pulls, scores = problem.pulls(ridges) * (0.5 if width == 1 else 1.0), self.scores.copy()
+        limits = recipe.coefficient_cycles, recipe.coefficient_tolerance, threads_here()
+        starts, positions = problem.layout.starts[: tables + 1], problem.positions[:size]
+        rows = problem.codes[:tables], problem.y, self.weights
+        fit_coefficients(*rows, starts, pulls, positions, scores, *grown, *limits)
+        return replace(self, scores=scores, values=grown[0], lines=grown[1])
+
+    def losses(self, rows: slice) -> Floats:
+        """Return the log loss of some rows."""
+        y = self.problem.y[rows]
+        if self.scores.shape[1] == 1:
+            return np.logaddexp(0.0, np.where(y == 1, -1.0, 1.0) * self.scores[rows, 0])
+        scores = self.scores[rows] - self.scores[rows].max(axis=1, keepdims=True)
+        return np.asarray(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(y)), y])
+
+    def table(self, classes: int) -> Floats:
+        """Return all coefficients, [coefficient, class]."""
+        out, layout = self.values.copy(), self.problem.layout
+        for column in range(len(layout.grid.numbers)):
+            out[layout.part(column)] += self.problem.positions[layout.part(column), None] * self.lines[column]
+        return np.hstack([-out / 2, out / 2]) if out.shape[1] == 1 else out[:, :classes]
+
+
+class MeasuredScores(NamedTuple):
+    """Scores of all rows, [class, row], by what was fitted without some of them, and the gains of pairs without these."""
+
+    test: slice | None
+    scores: Floats
+    gains: Floats
+
+
+def layout_of(counts: TermCounts, rows: FittingRows, pairs: PairColumns, gains: Floats) -> CellLayout:
+    """Return which pairs and triples may have coefficients: those of largest gain, as far as rows can fill them."""
+    recipe, grid, total = counts.recipe, counts.grid, float(rows.effective.sum())
+    bins = int(np.clip(round(total**0.25), recipe.fewest_merged, recipe.most_merged))
+    layout = CellLayout(grid, (), (), bins, recipe.most_merged)
+    sizes, room = np.diff(grid.offsets), recipe.cells_per_row * total
+    order = np.lexsort((pairs.second, pairs.first, -gains)) if len(gains) else np.zeros(0, dtype=np.int64)
+    cells = np.cumsum((sizes[pairs.first] * sizes[pairs.second])[order]) if len(order) else np.zeros(0)
+    best = order[: min(int((cells <= room).sum()), recipe.most_tables)]
+    chosen = {(int(pairs.first[at]), int(pairs.second[at])): float(gains[at]) for at in best}
+    triples = triples_of({pair: gain for pair, gain in chosen.items() if gain > 0})
+    merged = {column: int(layout.merged(column).max(initial=0)) + 1 for part in triples for column in part}
+    cells = np.cumsum([merged[i] * merged[j] * merged[k] for i, j, k in triples])
+    triples = triples[: min(int((cells <= room).sum()), recipe.most_tables)]
+    return CellLayout(grid, tuple(chosen), tuple(triples), bins, recipe.most_merged)
+
+
+def triples_of(pairs: Mapping[Columns, float]) -> list[Columns]:
+    """Return the triples that contain two of these pairs, those of the largest sum of gains first.
+
+    >>> triples_of({(0, 1): 3.0, (1, 2): 2.0, (3, 4): 9.0})
+    [(0, 1, 2)]
+    """
+    partners: dict[int, set[int]] = {}
+    for i, j in pairs:
+        partners.setdefault(i, set()).add(j)
+        partners.setdefault(j, set()).add(i)
+    triples = {tuple(sorted((i, *both))) for i, others in partners.items() for both in combinations(sorted(others), 2)}
+    gains = {triple: sum(pairs.get(pair, 0.0) for pair in combinations(triple, 2)) for triple in triples}
+    return sorted(gains, key=lambda triple: (-gains[triple], triple))
+
+
+def fitted_coefficients(
+    counts: TermCounts, rows: FittingRows, pairs: PairColumns, whole: MeasuredScores, parts: Sequence[MeasuredScores]
+) -> tuple[Coefficients, dict[str, float]] | None:
+    """Return the coefficients, and the held-out log loss by stage; None where they do not clearly lower it.
+
+    Each part chooses its pairs without the rows that measure.
+    """
+    recipe, columns = counts.recipe, len(counts.grid.names)
+    values = int(CellLayout(counts.grid).starts[-1]) * len(counts.prior)
+    too_large = values > MOST_COEFFICIENTS or columns * len(counts.prior) * len(rows) > MOST_CELLS
+    if "coefficients" in recipe.excluded or not parts or not columns or too_large:
+        return None
+
+    def start(part: MeasuredScores) -> State:
+        weights = rows.effective.copy()
+        if part.test is not None:
+            weights[part.test] = 0.0
+        return State.start(Problem.of(layout_of(counts, rows, pairs, part.gains), counts, rows), part.scores, weights)
+
+    path = RidgePath([start(part) for part in parts], [part.test for part in parts if part.test], rows.effective)
+    for stage in STAGES:
+        path.add_stage(stage, recipe)
+    if not path.chosen:
+        return None
+    state, ridges = start(whole), list[float]()
+    for stage in STAGES[: path.stages]:
+        # As they were measured: by the same steps, from the strongest ridge down.
+        last = path.chosen.get(stage, np.inf)
+        for ridge in recipe.coefficient_ridges:
+            if ridge >= last:
+                state = state.fitted([*ridges, ridge])
+        ridges.append(last)
+    layout = state.problem.layout
+    kept = replace(layout, pairs=layout.pairs if path.stages > 1 else (), triples=layout.triples if path.stages > 2 else ())
+    table = state.table(len(counts.prior))[: int(kept.starts[-1])].astype(np.float32).astype(np.float64)  # as files hold them
+    means = np.zeros((len(kept.triples), len(counts.prior)))
+    for mean, place in zip(means, range(kept.columns + 1 + len(kept.pairs), len(kept.sizes)), strict=True):
+        n = np.bincount(state.problem.codes[place], rows.effective, kept.sizes[place] + 1)[:-1]
+        mean[:] = product(n / float(rows.effective.sum()), table[kept.part(place)])
+    about = kept.merged_bins, kept.most_merged, means
+    return Coefficients(kept.pairs, kept.triples, table, path.chosen, *about), path.losses
+
+
+class RidgePath:
+    """Choices of ridges, stage after stage, by the log loss of the rows that measure."""
+
+    def __init__(self, states: Sequence[State], tests: Sequence[slice], effective: Floats) -> None:
+        self.states, self.tests = list(states), tests
+        self.rows = [effective[test] for test in tests]
+        self.weights = np.concatenate(self.rows)
+        self.least = self._losses(self.states)
+        self.ridges: list[float] = []  # of all stages so far; infinite where there are no coefficients
+        self.chosen: dict[str, float] = {}
+        self.losses: dict[str, float] = {}
+
+    @property
+    def stages(self) -> int:
+        """How many stages there are up to the last one with coefficients."""
+        return max((STAGES.index(stage) + 1 for stage in self.chosen), default=0)
+
+    def _losses(self, states: Sequence[State]) -> Floats:
+        return np.concatenate([state.losses(test) for state, test in zip(states, self.tests, strict=True)])
+
+    def add_stage(self, stage: str, recipe: Recipe) -> None:
+        """Fit from the strongest ridge down, until the loss rises; a weaker one is chosen only for a clear gain."""
+        place = STAGES.index(stage)
+        empty = all(len(state.problem.codes) == state.problem.tables[place - 1] for state in self.states) if place else False
+        states, best, lowest = self.states, None, np.inf
+        for ridge in recipe.coefficient_ridges if not empty and stage not in recipe.excluded else ():
+            states = [state.fitted([*self.ridges, ridge]) for state in states]
+            losses = self._losses(states)
+            if is_clear(self.least - losses, self.weights):
+                best, self.least = (ridge, states), losses
+            total = dot(self.weights, losses)
+            lowest = min(lowest, total)
+            if total > lowest * (1 + recipe.loss_rise):
+                break
+        self.ridges.append(np.inf if best is None else best[0])
+        if best is not None:
+            self.chosen[stage], self.states = best
+            self.losses[f"coefficients of {stage}"] = mean_loss(self.least, self.weights)
