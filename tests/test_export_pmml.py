@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,88 +41,80 @@ for line in sys.stdin:
 """
 
 
-class Evaluator:
-    """JPMML in a process of its own."""
+def answers(process: subprocess.Popen[str], nb: nv.NaiveBayes, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what JPMML says of rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        nv.export.pmml(nb, Path(folder, "model.pmml"))
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps([str(Path(folder, "model.pmml")), rows]) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+    assert line, "the evaluator ended"
+    found: list[dict[str, Any]] = json.loads(line)
+    return found
 
-    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
-        self.process, self.folder = process, folder
 
-    def answers(self, nb: nv.NaiveBayes, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return what JPMML says of rows."""
-        path = self.folder / "model.pmml"
-        nv.export.pmml(nb, path)
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps([str(path), rows]) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        assert line, "the evaluator ended"
-        found: list[dict[str, Any]] = json.loads(line)
-        return found
-
-    def check(self, nb: nv.NaiveBayes, rows: list[dict[str, Any]]) -> None:
-        """Compare the answers with those of Python."""
-        answers = self.answers(nb, rows)
-        assert not [answer["errors"] for answer in answers if answer.get("errors")]
-        labels = [str(label).lower() if isinstance(label, bool) else str(label) for label in nb.classes_.tolist()]
-        found = np.array([[answer[f"probability({label})"] for label in labels] for answer in answers])
-        assert np.abs(found - nb.predict_proba(rows)).max() < 1e-9
+def check(process: subprocess.Popen[str], nb: nv.NaiveBayes, rows: list[dict[str, Any]]) -> None:
+    """Compare the answers of JPMML with those of Python."""
+    found = answers(process, nb, rows)
+    assert not [answer["errors"] for answer in found if answer.get("errors")]
+    labels = [str(label).lower() if isinstance(label, bool) else str(label) for label in nb.classes_.tolist()]
+    probabilities = np.array([[answer[f"probability({label})"] for label in labels] for answer in found])
+    assert np.abs(probabilities - nb.predict_proba(rows)).max() < 1e-9
 
 
 @pytest.fixture(scope="module")
-def jpmml(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
+def jpmml() -> Iterator[subprocess.Popen[str]]:
+    """Return JPMML in a process of its own."""
     pytest.importorskip("jpmml_evaluator", reason="needs the JPMML evaluator: pip install jpmml_evaluator jpype1")
     pytest.importorskip("jpype", reason="needs a bridge to Java: pip install jpype1")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("needs Java (on Debian the package openjdk-17-jre-headless)")
-    process = subprocess.Popen(
-        [sys.executable, "-c", EVALUATOR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-    )
-    with process:
-        assert process.stdout is not None
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "encoding": "utf-8"}
+    with subprocess.Popen([sys.executable, "-c", EVALUATOR], **pipes) as process:
         assert process.stdout.readline() == "ready\n"
-        yield Evaluator(process, tmp_path_factory.mktemp("pmml"))
-        assert process.stdin is not None
+        yield process
         process.stdin.close()
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_penguins_get_the_probabilities_of_python(jpmml, model):
-    jpmml.check(nv.NaiveBayes(model=model, missing="value").fit(*penguins()), penguin_rows())
+    check(jpmml, nv.NaiveBayes(model=model, missing="value").fit(*penguins()), penguin_rows())
 
 
 @pytest.mark.parametrize(
     ("model", "families"), [*(("textbook", name) for name in FAMILIES), ("auto", "counts"), ("auto", "bins")]
 )
 def test_every_family_gets_the_probabilities_of_python(jpmml, model, families):
-    jpmml.check(fitted(table_of(2), model, FAMILIES[families], missing="value"), asked(table_of(2)))
+    check(jpmml, fitted(table_of(2), model, FAMILIES[families], missing="value"), asked(table_of(2)))
 
 
 @pytest.mark.parametrize("how", [{"estimate": "mle"}, {"unseen": "smooth"}, {"max_categories": 4}, {"estimate": "map"}])
 def test_settings_get_the_probabilities_of_python(jpmml, how):
-    jpmml.check(fitted(table_of(1), "textbook", {"visits": "poisson"}, **how), asked(table_of(1)))
+    check(jpmml, fitted(table_of(1), "textbook", {"visits": "poisson"}, **how), asked(table_of(1)))
 
 
 def test_a_row_that_rules_out_all_classes_gets_the_prior(jpmml):
     nb = nv.NaiveBayes(model="textbook", estimate="mle").fit({"a": ["x", "y"], "b": ["p", "q"]}, ["1", "2"])
-    jpmml.check(nb, [{"a": "x", "b": "p"}, {"a": "x", "b": "q"}, {"a": None, "b": "q"}])
+    check(jpmml, nb, [{"a": "x", "b": "p"}, {"a": "x", "b": "q"}, {"a": None, "b": "q"}])
 
 
-def test_names_and_labels_of_any_characters_are_read(jpmml):
+def test_names_and_categories_of_any_characters_are_read(jpmml):
     names = ["select", 'a"b', "it's <&>", "naïve 名", "nv_c0", "a.b"]
-    labels = [f"{name} ]]>" for name in names]
     random = np.random.default_rng(0)
-    table = pd.DataFrame({name: random.choice(labels, 60) for name in names})
+    table = pd.DataFrame({name: random.choice([f"{name} ]]>" for name in names], 60) for name in names})
     y = np.array(['cl"ass', "<class>", "三"])[np.arange(60) % 3]
     nb = nv.NaiveBayes(model="textbook", families=dict.fromkeys(names, "categorical")).fit(table, y)
-    jpmml.check(nb, table.to_dict("records"))
+    check(jpmml, nb, table.to_dict("records"))
 
 
-def test_the_answer_is_the_most_probable_class_and_classes_keep_their_type(jpmml):
-    nb = nv.NaiveBayes(model="textbook").fit({"x": [1.0, 2.0, 8.0, 9.0]}, [3, 3, 5, 5])
-    assert [answer["class"] for answer in jpmml.answers(nb, [{"x": 1.5}, {"x": 8.5}])] == [3, 5]
-    nb = nv.NaiveBayes(model="textbook").fit({"x": [1.0, 2.0, 8.0, 9.0]}, [True, True, False, False])
-    jpmml.check(nb, [{"x": 1.5}, {"x": None}])
+def test_the_most_probable_class_is_predicted_and_classes_keep_their_type(jpmml):
+    for classes in ([3, 5], [True, False]):
+        nb = nv.NaiveBayes(model="textbook").fit({"x": [1.0, 2.0, 8.0, 9.0]}, np.repeat(classes, 2))
+        check(jpmml, nb, [{"x": 1.5}, {"x": None}])
+        found = answers(jpmml, nb, [{"x": 1.5}, {"x": 8.5}])
+        assert [str(answer["class"]).lower() for answer in found] == [str(label).lower() for label in classes]
 
 
 # -- the document ------------------------------------------------------------------------------------------------------
@@ -147,7 +140,7 @@ def test_fields_are_declared_with_their_types():
 
 def test_what_pmml_cannot_hold_is_refused_in_a_sentence_that_says_what_can_be_exported():
     texts = nv.NaiveBayes(families={"note": "words"}).fit({"note": ["good day", "bad day"] * 5}, ["p", "n"] * 5)
-    with pytest.raises(InvalidInput, match=r"Column 'note' holds texts.*PMML holds numbers, labels and booleans"):
+    with pytest.raises(InvalidInput, match=r"Column 'note' holds texts.*PMML holds numbers, categories and booleans"):
         nv.export.pmml(texts)
     odd = nv.NaiveBayes(model="textbook").fit({"z": ["a\x01", "b"]}, ["p", "n"])
     with pytest.raises(InvalidInput, match=r"holds the character '\\x01', which XML cannot hold"):

@@ -175,7 +175,7 @@ def test_naive_bayes_of_numbers_converts(model):
 def test_naive_bayes_of_labels_refers_to_the_export_of_columns():
     table = pd.DataFrame({"sky": ["rain", "sun"] * 10, "wind": [1.0, 2.0] * 10})
     nb = nv.NaiveBayes().fit(table, ["in", "out"] * 10)
-    with pytest.raises(InvalidInput, match=r"Column 'sky' holds labels.*by naively\.export\.onnx"):
+    with pytest.raises(InvalidInput, match=r"Column 'sky' holds categories.*by naively\.export\.onnx"):
         skl2onnx.to_onnx(nb, np.zeros((1, 2)))
 
 
