@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from .._types import JsonObject
 from ..errors import InvalidInput
 from ..flat import SCORER, FlatModel
 from ..markup.script_data import json_for_script
 
+if TYPE_CHECKING:
+    from .. import NaiveBayes
 
-class Flattens(Protocol):
-    """A fitted `NaiveBayes`, which this package must not import."""
-
-    def flat(self) -> FlatModel:
-        """Return the model as plain tables."""
-        ...
-
-
-HasFlat: TypeAlias = Flattens | FlatModel
+HasFlat: TypeAlias = "NaiveBayes | FlatModel"
 
 # The scorer adds itself to what it takes for globalThis: here that is an object of the module's own.
 MODULE = """\

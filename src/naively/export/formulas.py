@@ -31,15 +31,8 @@ class Named:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberCell:
-    """The cell of a numeric column as a floating point number; missing if there is none."""
-
-    column: JsonObject
-
-
-@dataclass(frozen=True, eq=False)
-class LabelCell:
-    """The cell of a categorical column."""
+class Cell:
+    """The cell of a column: a floating point number, missing if there is none, or a category."""
 
     column: JsonObject
 
@@ -95,7 +88,7 @@ class Total:
     relative: tuple[Formula, ...]
 
 
-Formula: TypeAlias = Number | Named | NumberCell | LabelCell | LabelCode | BinCode | Lookup | Call | Choice | Total
+Formula: TypeAlias = Number | Named | Cell | LabelCode | BinCode | Lookup | Call | Choice | Total
 NO_NUMBER = Call("no number", ())
 # Names with their formulas, which may use the names of the steps before.
 Step: TypeAlias = dict[str, Formula]

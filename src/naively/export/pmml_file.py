@@ -11,7 +11,7 @@ from .._types import Json, JsonObject
 from ..errors import InvalidInput
 from ..markup.tags import UNREADABLE
 from .flat_file import HasFlat, flat_of, refuse_texts, saved
-from .formulas import BinCode, Call, Choice, Formula, LabelCell, LabelCode, Lookup, Named, Number, NumberCell
+from .formulas import BinCode, Call, Cell, Choice, Formula, LabelCode, Lookup, Named, Number
 from .scoring import scoring_steps
 
 FUNCTIONS = {"<": "lessThan", "=": "equal", "missing": "isMissing", "log1p": "ln1p"}
@@ -137,7 +137,7 @@ class PmmlWriter:
         """Yield the formulas of all steps but cells, which are fields already."""
         for step in scoring_steps(self.content):
             for name, formula in step.items():
-                if not isinstance(formula, (NumberCell, LabelCell)):
+                if not isinstance(formula, Cell):
                     is_code = name[0] in "cqt" and name != "top"
                     optype, kind = ("categorical", "integer") if is_code else ("continuous", "double")
                     expression = self._expression(formula)

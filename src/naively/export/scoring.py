@@ -13,14 +13,13 @@ from ..errors import InvalidInput
 from .formulas import (
     NO_NUMBER,
     BinCode,
+    Cell,
     Choice,
     Formula,
-    LabelCell,
     LabelCode,
     Lookup,
     Named,
     Number,
-    NumberCell,
     Step,
     Total,
     call,
@@ -161,7 +160,7 @@ class ScoreFormulas:
     def _add_number(self, at: int, column: JsonObject) -> None:
         """Add the number of a cell, within bounds, its code and its level."""
         cell, cuts = Named(f"n{at}"), column["cuts"]
-        self.cells[cell.name] = NumberCell(column)
+        self.cells[cell.name] = Cell(column)
         x = bounded(cell, [t["table"] for t in self.terms if t["kind"] == "density" and t["columns"] == [at]])
         code: Formula = BinCode(cell, cuts) if len(cuts) else Number(0)
         low, high, center = (float(column[field]) for field in ("low", "high", "center"))
@@ -182,7 +181,7 @@ class ScoreFormulas:
         values = column["values"]
         codes = dict(zip(values, map(int, column.get("codes", range(len(values)))), strict=True))
         no_value = tuple(text for text in column.get("no_value", ()) if text not in codes)
-        self.cells[f"v{at}"] = LabelCell(column)
+        self.cells[f"v{at}"] = Cell(column)
         self.codes[f"c{at}"] = LabelCode(Named(f"v{at}"), column, codes, no_value)
         self._add_pair_codes(at, column, [*codes.values(), column["missing"], column["unseen"]])
 

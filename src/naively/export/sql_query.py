@@ -12,14 +12,13 @@ from .flat_file import HasFlat, flat_of, refuse_texts, saved
 from .formulas import (
     BinCode,
     Call,
+    Cell,
     Choice,
     Formula,
-    LabelCell,
     LabelCode,
     Lookup,
     Named,
     Number,
-    NumberCell,
     Step,
     names_in,
 )
@@ -206,12 +205,11 @@ class QueryWriter:
                 return self.dialect.scalar(value)
             case Named(name):
                 return self._name(name)
-            case NumberCell(column):
-                cell = self._cell(column["name"])
-                return self.dialect.seconds(cell) if column["type"] == "time" else self.dialect.number(cell)
-            case LabelCell(column):
+            case Cell(column):
                 cell, kind = self._cell(column["name"]), column["type"]
-                return self.dialect.category(cell, kind) if kind in ("text", "boolean") else self.dialect.number(cell)
+                if column["kind"] == "label" and kind in ("text", "boolean"):
+                    return self.dialect.category(cell, kind)
+                return self.dialect.seconds(cell) if kind == "time" else self.dialect.number(cell)
             case LabelCode():
                 return self._code(formula)
             case BinCode(number, cuts):  # a number that equals a cut is below it

@@ -18,10 +18,9 @@ from ..families.categorical import LogTables
 from ..families.gaussian import GaussianLikelihood
 from ..families.word_counts import WordWeights
 from .base import BaseNB
-from .bernoulli import BernoulliNB
 from .categorical import CategoricalNB
+from .discrete import BernoulliNB, ComplementNB, MultinomialNB
 from .gaussian import GaussianNB
-from .multinomial import ComplementNB, MultinomialNB
 
 # What skl2onnx hands over; it has no types.
 Scope: TypeAlias = Any
@@ -111,7 +110,7 @@ def name_columns(graph: OnnxGraph, x: Tensor, model: Any, content: JsonObject) -
 
 def scores_of_classifier(graph: OnnxGraph, x: Tensor, classifier: BaseNB) -> Tensor:
     """Return the log prior plus the log-likelihood of the cells, [row, class]; the prior where all are ruled out."""
-    likelihood, assumptions = classifier._likelihood, classifier._assumptions
+    likelihood, assumptions = classifier._likelihood, classifier._learned.assumptions
     match likelihood:
         case GaussianLikelihood():
             found = normal_scores(graph, x, np.stack(likelihood.density, axis=-1).astype(np.float64))
