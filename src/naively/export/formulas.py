@@ -38,7 +38,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelCode:
+class CategoryCode:
     """The code of a categorical cell: of each known category, of a missing cell and of any other category."""
 
     cell: Named
@@ -88,7 +88,7 @@ class Total:
     relative: tuple[Formula, ...]
 
 
-Formula: TypeAlias = Number | Named | Cell | LabelCode | BinCode | Lookup | Call | Choice | Total
+Formula: TypeAlias = Number | Named | Cell | CategoryCode | BinCode | Lookup | Call | Choice | Total
 NO_NUMBER = Call("no number", ())
 # Names with their formulas, which may use the names of the steps before.
 Step: TypeAlias = dict[str, Formula]
@@ -134,7 +134,7 @@ def of_class(formula: Formula, k: int, classes: int) -> Formula:
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
     """Return the formulas that a formula is made of."""
     match formula:
-        case LabelCode(cell=part) | BinCode(number=part) | Lookup(code=part):
+        case CategoryCode(cell=part) | BinCode(number=part) | Lookup(code=part):
             return (part,)
         case Call(arguments=parts):
             return parts

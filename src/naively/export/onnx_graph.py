@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._types import AnyArray, Json, JsonObject
-from .formulas import BinCode, Call, Choice, Formula, LabelCode, Lookup, Named, Number, Step, Total, parts_of
+from .formulas import BinCode, Call, CategoryCode, Choice, Formula, Lookup, Named, Number, Step, Total, parts_of
 
 Tensor: TypeAlias = str  # the name of what a node computes
 
@@ -114,7 +114,7 @@ class OnnxGraph:
 
     def add_matrix(self, matrix: Tensor, names: Sequence[str]) -> None:
         """Name the columns of a matrix."""
-        self._place |= {name: (matrix, at) for at, name in enumerate(names)}
+        self._place |= {name: (matrix, index) for index, name in enumerate(names)}
         self._width[matrix] = len(names)
 
     def add_steps(self, steps: Sequence[Step], inline: Step) -> None:
@@ -123,8 +123,8 @@ class OnnxGraph:
             for letter in sorted({name[0] for name in step}):
                 names = [name for name in step if name[0] == letter]
                 parts = list(self._parts([step[name] for name in names]))
-                values = [self.squeezed(self.values([step[names[at]] for at in part])) for part in parts]
-                self.add_matrix(self.joined(values), [names[at] for part in parts for at in part])
+                values = [self.squeezed(self.values([step[names[index]] for index in part])) for part in parts]
+                self.add_matrix(self.joined(values), [names[index] for part in parts for index in part])
         self._inline = inline
 
     def _named(self, names: Sequence[str]) -> Tensor:
@@ -133,11 +133,11 @@ class OnnxGraph:
         matrices = list(dict.fromkeys(self._place[name][0] for name in names))
         ends = list(accumulate((self._width[matrix] for matrix in matrices), initial=0))
         begin = dict(zip(matrices, ends[:-1], strict=True))
-        columns = [begin[matrix] + at for matrix, at in map(self._place.__getitem__, names)]
-        found = self.joined(matrices)
+        columns = [begin[matrix] + index for matrix, index in map(self._place.__getitem__, names)]
+        joined = self.joined(matrices)
         if columns != list(range(ends[-1])):
-            found = self.node("Gather", found, self.constant(np.array(columns)), axis=1)
-        return self.unsqueezed(found)
+            joined = self.node("Gather", joined, self.constant(np.array(columns)), axis=1)
+        return self.unsqueezed(joined)
 
     # -- formulas ------------------------------------------------------------------------------------------------------
 
@@ -148,8 +148,8 @@ class OnnxGraph:
                 return self.constant(np.stack([np.atleast_1d(formula.value) for formula in formulas]))
             case Named():
                 return self._named([formula.name for formula in formulas])
-            case LabelCode():
-                return self.unsqueezed(self.joined([self._code_of_label(formula) for formula in formulas]))
+            case CategoryCode():
+                return self.unsqueezed(self.joined([self._code_of_category(formula) for formula in formulas]))
             case Lookup():
                 return self._lines(formulas)
             case Total(whole, relative):
@@ -168,7 +168,7 @@ class OnnxGraph:
                 return self.node(OPERATORS[function], *parts)
         raise AssertionError(formulas[0])
 
-    def _code_of_label(self, formula: LabelCode) -> Tensor:
+    def _code_of_category(self, formula: CategoryCode) -> Tensor:
         from onnx import numpy_helper
 
         cell, column = self._place[formula.cell.name][0], formula.column
@@ -216,24 +216,24 @@ class OnnxGraph:
 
     def _sums(self, formulas: Sequence[Formula]) -> list[Tensor]:
         """Return the sum of each form, [row, 1, class]; numbers times constants are a product of matrices."""
-        found = list[Tensor]()
+        sums = list[Tensor]()
         for part in self._parts(formulas):
-            match [formulas[at] for at in part]:
+            match [formulas[index] for index in part]:
                 case [Call("*", (_, Number(np.ndarray()))), *_] as products:
                     numbers, constants = zip(*map(parts_of, products), strict=True)
                     matrix = self.squeezed(self.values(numbers))
-                    found.append(self.unsqueezed(self.node("MatMul", matrix, self.values(constants)), 1))
+                    sums.append(self.unsqueezed(self.node("MatMul", matrix, self.values(constants)), 1))
                 case others:
-                    found.append(self.summed(self.values(others), 1))
-        return found
+                    sums.append(self.summed(self.values(others), 1))
+        return sums
 
     def _parts(self, formulas: Sequence[Formula]) -> Iterator[list[int]]:
         """Yield the places of formulas of one form, in parts that do not take too much memory."""
         places: dict[object, list[int]] = {}
-        for at, formula in enumerate(formulas):
-            places.setdefault(self._form(formula), []).append(at)
+        for index, formula in enumerate(formulas):
+            places.setdefault(self._form(formula), []).append(index)
         for group in places.values():
-            size = max(NUMBERS_OF_ROW // max(numbers_of(formulas[at]) for at in group), 1)
+            size = max(NUMBERS_OF_ROW // max(numbers_of(formulas[index]) for index in group), 1)
             yield from (group[begin : begin + size] for begin in range(0, len(group), size))
 
     def _form(self, formula: Formula) -> object:

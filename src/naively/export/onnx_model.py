@@ -94,8 +94,8 @@ def onnx_model(content: JsonObject, name: str) -> ModelProto:
 
     columns, classes = content["columns"], class_array(content["classes"])
     graph = OnnxGraph(column["name"] for column in columns)
-    for at, column in enumerate(columns):
-        graph.add_matrix(column["name"], [f"n{at}" if column["kind"] == "number" else f"v{at}"])
+    for index, column in enumerate(columns):
+        graph.add_matrix(column["name"], [f"n{index}" if column["kind"] == "number" else f"v{index}"])
     outputs = [graph.unused_name("label"), graph.unused_name("probabilities")]
     scores = joint_scores(graph, content)
     if not content["terms"]:

@@ -11,7 +11,7 @@ from .._types import Json, JsonObject
 from ..errors import InvalidInput
 from ..markup.tags import UNREADABLE
 from .flat_file import HasFlat, flat_of, refuse_texts, saved
-from .formulas import BinCode, Call, Cell, Choice, Formula, LabelCode, Lookup, Named, Number
+from .formulas import BinCode, Call, CategoryCode, Cell, Choice, Formula, Lookup, Named, Number
 from .scoring import scoring_steps
 
 FUNCTIONS = {"<": "lessThan", "=": "equal", "missing": "isMissing", "log1p": "ln1p"}
@@ -74,7 +74,7 @@ class PmmlWriter:
         self.content, self.columns = content, content["columns"]
         self.target = content["target"] or "class"
         self.classes = [value_text(label) for label in content["classes"]]
-        self.fields = {f"{kind}{at}": column["name"] for at, column in enumerate(self.columns) for kind in "nv"}
+        self.fields = {f"{kind}{index}": column["name"] for index, column in enumerate(self.columns) for kind in "nv"}
         self.prefix = "nv_"  # of the names of derived fields
         while any(name.startswith(self.prefix) for name in (*self.fields.values(), self.target)):
             self.prefix += "_"
@@ -164,7 +164,7 @@ class PmmlWriter:
                     if set(others) - {first}
                     else self._expression(Number(first))
                 )
-            case LabelCode(Named(name), column, codes, no_value):
+            case CategoryCode(Named(name), column, codes, no_value):
                 pairs = [*codes.items(), *((text, column["missing"]) for text in no_value)]
                 return self._table(name, pairs, column["unseen"], mapMissingTo=str(column["missing"]))
             case Call("no number"):
@@ -190,10 +190,10 @@ class PmmlWriter:
 
 def element(tag: str, /, *children: ET.Element, text: str | None = None, **attributes: str) -> ET.Element:
     """Return an element with its children."""
-    found = ET.Element(tag, attributes)
-    found.extend(children)
-    found.text = text
-    return found
+    result = ET.Element(tag, attributes)
+    result.extend(children)
+    result.text = text
+    return result
 
 
 def value_text(value: Json) -> str:
@@ -205,8 +205,8 @@ def value_text(value: Json) -> str:
 
 def bins(cuts: Sequence[float]) -> Iterator[ET.Element]:
     """Yield the bins of a number, which hold their upper ends."""
-    for at in range(len(cuts) + 1):
-        ends = {"leftMargin": value_text(cuts[at - 1])} if at else {}
-        ends |= {"rightMargin": value_text(cuts[at])} if at < len(cuts) else {}
-        closure = "openClosed" if at < len(cuts) else "openOpen"
-        yield element("DiscretizeBin", element("Interval", closure=closure, **ends), binValue=str(at))
+    for index in range(len(cuts) + 1):
+        ends = {"leftMargin": value_text(cuts[index - 1])} if index else {}
+        ends |= {"rightMargin": value_text(cuts[index])} if index < len(cuts) else {}
+        closure = "openClosed" if index < len(cuts) else "openOpen"
+        yield element("DiscretizeBin", element("Interval", closure=closure, **ends), binValue=str(index))

@@ -13,10 +13,10 @@ from ..errors import InvalidInput
 from .formulas import (
     NO_NUMBER,
     BinCode,
+    CategoryCode,
     Cell,
     Choice,
     Formula,
-    LabelCode,
     Lookup,
     Named,
     Number,
@@ -136,8 +136,8 @@ class ScoreFormulas:
         self.pair_codes: Step = {}
         self.pairs: Step = {}
         self.sizes: dict[str, int] = {}  # one more than the largest code, by the name of the code
-        for at, column in enumerate(self.columns):
-            self._add_number(at, column) if column["kind"] == "number" else self._add_category(at, column)
+        for index, column in enumerate(self.columns):
+            self._add_number(index, column) if column["kind"] == "number" else self._add_category(index, column)
         whole, relative = list[Formula](), list[Formula]()
         for place, term in enumerate(self.terms):
             width = classes if term["kind"] in DENSITIES else term["table"].shape[-1]
@@ -149,53 +149,53 @@ class ScoreFormulas:
 
     def steps(self) -> list[Step]:
         """Return the named formulas that are used: cells, codes, codes in pairs, lines of pairs."""
-        used, found = names_in(self.joint), list[Step]()
+        used, steps = names_in(self.joint), list[Step]()
         for step in (self.pairs, self.pair_codes, self.codes, self.cells):
-            found.insert(0, {name: formula for name, formula in step.items() if name in used})
-            used = used.union(*map(names_in, found[0].values()))
-        return found
+            steps.insert(0, {name: formula for name, formula in step.items() if name in used})
+            used = used.union(*map(names_in, steps[0].values()))
+        return steps
 
     # -- cells --------------------------------------------------------------------------------------------------------
 
-    def _add_number(self, at: int, column: JsonObject) -> None:
+    def _add_number(self, index: int, column: JsonObject) -> None:
         """Add the number of a cell, within bounds, its code and its level."""
-        cell, cuts = Named(f"n{at}"), column["cuts"]
+        cell, cuts = Named(f"n{index}"), column["cuts"]
         self.cells[cell.name] = Cell(column)
-        x = bounded(cell, [t["table"] for t in self.terms if t["kind"] == "density" and t["columns"] == [at]])
+        x = bounded(cell, [t["table"] for t in self.terms if t["kind"] == "density" and t["columns"] == [index]])
         code: Formula = BinCode(cell, cuts) if len(cuts) else Number(0)
         low, high, center = (float(column[field]) for field in ("low", "high", "center"))
         level = call("*", call("-", within(cell, low, high), center), float(column["steps"]))
         level = call("/", call("-", call("+", level, ROUNDING), ROUNDING), 4096.0)
         for name, value, if_missing, if_refused in (
-            (f"x{at}", x, NO_NUMBER, NO_NUMBER),
-            (f"c{at}", code, Number(int(column["missing"])), Number(-1)),
-            (f"l{at}", level, Number(0.0), Number(0.0)),
+            (f"x{index}", x, NO_NUMBER, NO_NUMBER),
+            (f"c{index}", code, Number(int(column["missing"])), Number(-1)),
+            (f"l{index}", level, Number(0.0), Number(0.0)),
         ):
             if "refuses" in column:  # a negative number, which contributes nothing
                 value = Choice(call("<", cell, 0.0), if_refused, value)
             self.codes[name] = Choice(call("missing", cell), if_missing, value)
-        self._add_pair_codes(at, column, [len(cuts), column["missing"]])
+        self._add_pair_codes(index, column, [len(cuts), column["missing"]])
 
-    def _add_category(self, at: int, column: JsonObject) -> None:
+    def _add_category(self, index: int, column: JsonObject) -> None:
         """Add the code of a category."""
         values = column["values"]
         codes = dict(zip(values, map(int, column.get("codes", range(len(values)))), strict=True))
         no_value = tuple(text for text in column.get("no_value", ()) if text not in codes)
-        self.cells[f"v{at}"] = Cell(column)
-        self.codes[f"c{at}"] = LabelCode(Named(f"v{at}"), column, codes, no_value)
-        self._add_pair_codes(at, column, [*codes.values(), column["missing"], column["unseen"]])
+        self.cells[f"v{index}"] = Cell(column)
+        self.codes[f"c{index}"] = CategoryCode(Named(f"v{index}"), column, codes, no_value)
+        self._add_pair_codes(index, column, [*codes.values(), column["missing"], column["unseen"]])
 
-    def _add_pair_codes(self, at: int, column: JsonObject, codes: Sequence[int]) -> None:
+    def _add_pair_codes(self, index: int, column: JsonObject, codes: Sequence[int]) -> None:
         """Add the code in tables of pairs, where it is another one, and how many codes there are."""
-        self.sizes[f"c{at}"] = size = int(max(codes)) + 1
+        self.sizes[f"c{index}"] = size = int(max(codes)) + 1
         if "pair_codes" in column:
-            known = np.full(size + 1, -1)
-            known[1 : len(column["pair_codes"]) + 1] = column["pair_codes"]
-            self.pair_codes[f"q{at}"] = Lookup(Named(f"c{at}"), known)
-            self.sizes[f"q{at}"] = int(known.max()) + 1
+            pair_codes = np.full(size + 1, -1)
+            pair_codes[1 : len(column["pair_codes"]) + 1] = column["pair_codes"]
+            self.pair_codes[f"q{index}"] = Lookup(Named(f"c{index}"), pair_codes)
+            self.sizes[f"q{index}"] = int(pair_codes.max()) + 1
 
-    def _pair_code(self, at: int) -> Named:
-        return Named(f"q{at}" if f"q{at}" in self.pair_codes else f"c{at}")
+    def _pair_code(self, index: int) -> Named:
+        return Named(f"q{index}" if f"q{index}" in self.pair_codes else f"c{index}")
 
     # -- terms --------------------------------------------------------------------------------------------------------
 

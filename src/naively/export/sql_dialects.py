@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from .._types import Json
-from .formulas import LabelCode
+from .formulas import CategoryCode
 
 
 def number_sql(value: float | int) -> str:
@@ -97,22 +97,22 @@ class DuckDB:
         """Return an array of a type."""
         return f"CAST([{', '.join(values)}] AS {kind}[])"
 
-    def code(self, cell: str, known: LabelCode) -> str:
+    def code(self, cell: str, formula: CategoryCode) -> str:
         """Return the code of a category that is not missing: by its position in an array."""
-        if not known.codes or known.column["type"] == "boolean":
-            return self.code_by_case(cell, known)
-        kind = self.string if known.column["type"] == "text" else self.double
-        categories = self.array(map(self.literal, known.codes), kind)
+        if not formula.codes or formula.column["type"] == "boolean":
+            return self.code_by_case(cell, formula)
+        kind = self.string if formula.column["type"] == "text" else self.double
+        categories = self.array(map(self.literal, formula.codes), kind)
         place = f"COALESCE({self.position}({categories}, {cell}), 0)"
-        codes = [int(known.column["unseen"]), *known.codes.values()]
+        codes = [int(formula.column["unseen"]), *formula.codes.values()]
         if codes == list(range(-1, len(codes) - 1)):
             return f"{place} - 1"
         return f"({self.array(map(number_sql, codes), 'INT')})[{place} + 1]"
 
-    def code_by_case(self, cell: str, known: LabelCode) -> str:
+    def code_by_case(self, cell: str, formula: CategoryCode) -> str:
         """Return the code of a category by comparing it with one after another."""
-        unseen = number_sql(int(known.column["unseen"]))
-        pairs = [(self.literal(category), number_sql(code)) for category, code in known.codes.items()]
+        unseen = number_sql(int(formula.column["unseen"]))
+        pairs = [(self.literal(category), number_sql(code)) for category, code in formula.codes.items()]
         return case_sql(pairs, unseen, cell) if pairs else unseen
 
     def value(self, code: str, values: Sequence[float]) -> str:
@@ -139,15 +139,15 @@ class PostgreSQL(DuckDB):
     def array(self, values: Iterable[str], kind: str) -> str:  # noqa: D102
         return f"CAST(ARRAY[{', '.join(values)}] AS {kind}[])"
 
-    def code(self, cell: str, known: LabelCode) -> str:
+    def code(self, cell: str, formula: CategoryCode) -> str:
         """Return the code of a category: of a text by the keys of a binary JSON object, which are sorted."""
-        if known.column["type"] != "text":
-            return super().code(cell, known)
+        if formula.column["type"] != "text":
+            return super().code(cell, formula)
         # No text of PostgreSQL holds U+0000, and no JSON object of it can.
-        codes = {str(text): code for text, code in known.codes.items() if "\0" not in str(text)}
+        codes = {str(text): code for text, code in formula.codes.items() if "\0" not in str(text)}
         keys = self.literal(json.dumps(codes, ensure_ascii=False))
-        found = f"CAST(JSONB_OBJECT_FIELD_TEXT(CAST({keys} AS JSONB), {cell}) AS INT)"
-        return f"COALESCE({found}, {number_sql(int(known.column['unseen']))})"
+        code = f"CAST(JSONB_OBJECT_FIELD_TEXT(CAST({keys} AS JSONB), {cell}) AS INT)"
+        return f"COALESCE({code}, {number_sql(int(formula.column['unseen']))})"
 
 
 class SQLite(DuckDB):
@@ -174,21 +174,22 @@ class SQLite(DuckDB):
         """Return a category: texts by their characters whatever the collation of a column, booleans as numbers."""
         return f"CAST({cell} AS TEXT) COLLATE BINARY" if kind == "text" else self.number(cell)
 
-    def code(self, cell: str, known: LabelCode) -> str:
+    def code(self, cell: str, formula: CategoryCode) -> str:
         """Return the code of a category by halves: texts are in the order of their bytes, that is, code points."""
-        convert = str if known.column["type"] == "text" else float
-        pairs = sorted((convert(category), code) for category, code in known.codes.items())
-        unseen, literals = number_sql(int(known.column["unseen"])), [self.literal(category) for category, _ in pairs]
+        convert = str if formula.column["type"] == "text" else float
+        pairs = sorted((convert(category), code) for category, code in formula.codes.items())
+        unseen, literals = number_sql(int(formula.column["unseen"])), [self.literal(category) for category, _ in pairs]
         codes = [
-            case_sql([(own, number_sql(code))], unseen, cell) for own, (_, code) in zip(literals, pairs, strict=True)
+            case_sql([(literal, number_sql(code))], unseen, cell)
+            for literal, (_, code) in zip(literals, pairs, strict=True)
         ]
         return halves_sql(cell, literals[1:], codes) if pairs else unseen
 
     def value(self, code: str, values: Sequence[float]) -> str:
         """Return the value of a code by halves; neighbors of the same value are one."""
-        begins = [at for at in range(len(values)) if at == 0 or values[at] != values[at - 1]]
-        ends = [number_sql(at - 1) for at in begins[1:]]
-        return halves_sql(code, ends, [number_sql(values[at]) for at in begins])
+        begins = [index for index in range(len(values)) if index == 0 or values[index] != values[index - 1]]
+        ends = [number_sql(index - 1) for index in begins[1:]]
+        return halves_sql(code, ends, [number_sql(values[index]) for index in begins])
 
 
 class BigQuery(DuckDB):
@@ -205,8 +206,8 @@ class BigQuery(DuckDB):
     def seconds(self, cell: str) -> str:  # noqa: D102
         return f"UNIX_MICROS(TIMESTAMP({cell})) / 1e6"
 
-    def code(self, cell: str, known: LabelCode) -> str:  # noqa: D102
-        return self.code_by_case(cell, known)
+    def code(self, cell: str, formula: CategoryCode) -> str:  # noqa: D102
+        return self.code_by_case(cell, formula)
 
     def value(self, code: str, values: Sequence[float]) -> str:  # noqa: D102
         return f"[{', '.join(map(number_sql, values))}][OFFSET({code} + 1)]"

@@ -12,10 +12,10 @@ from .flat_file import HasFlat, flat_of, refuse_texts, saved
 from .formulas import (
     BinCode,
     Call,
+    CategoryCode,
     Cell,
     Choice,
     Formula,
-    LabelCode,
     Lookup,
     Named,
     Number,
@@ -88,10 +88,8 @@ def sql(
     [('Monday', 'out')]
     """
     if dialect not in DIALECTS:
-        known = ", ".join(map(repr, DIALECTS))
-        raise InvalidSetting(
-            Setting("dialect", dialect), f" is not a dialect that SQL is written in; there are {known}."
-        )
+        dialects = ", ".join(map(repr, DIALECTS))
+        raise InvalidSetting(Setting("dialect", dialect), f" is not a dialect of SQL here; there are {dialects}.")
     content = flat_of(model).content
     classes = content["classes"]
     refuse_texts(content["columns"], CAN)
@@ -165,11 +163,11 @@ class QueryWriter:
             used = (used - set(step)).union(*map(names_in, step.values()))
         self._refuse_wide(max(len(step) + len(names) for step, names in zip(steps, passed, strict=True)))
         kept, source, ctes = [self._cell(name) for name in self.keep], self.table, list[str]()
-        for at, step in enumerate(steps):
-            own = [f"{self._formula(formula)} AS {self._name(name)}" for name, formula in step.items()]
-            alone = self.dialect.materialized == "all" or (self.dialect.materialized == "last" and at == len(steps) - 1)
-            select = f"SELECT {', '.join([*kept, *map(self._name, passed[at]), *own])} FROM {source}"
-            kept, source = list(map(self.dialect.identifier, self.keep)), self._name(f"step{at + 1}")
+        for index, step in enumerate(steps):
+            columns = [f"{self._formula(formula)} AS {self._name(name)}" for name, formula in step.items()]
+            alone = self.dialect.materialized in (["all", "last"] if index == len(steps) - 1 else ["all"])
+            select = f"SELECT {', '.join([*kept, *map(self._name, passed[index]), *columns])} FROM {source}"
+            kept, source = list(map(self.dialect.identifier, self.keep)), self._name(f"step{index + 1}")
             ctes.append(f"{source} AS {'MATERIALIZED ' if alone else ''}({select})")
         final = [*kept, *(f"{value} AS {self.dialect.identifier(name)}" for name, value in added.items())]
         return "WITH " + ",\n".join(ctes) + f"\nSELECT {', '.join(final)} FROM {source}"
@@ -210,7 +208,7 @@ class QueryWriter:
                 if column["kind"] == "label" and kind in ("text", "boolean"):
                     return self.dialect.category(cell, kind)
                 return self.dialect.seconds(cell) if kind == "time" else self.dialect.number(cell)
-            case LabelCode():
+            case CategoryCode():
                 return self._code(formula)
             case BinCode(number, cuts):  # a number that equals a cut is below it
                 codes = list(map(str, range(len(cuts) + 1)))
@@ -239,11 +237,11 @@ class QueryWriter:
                 return f"{function.upper()}({arguments[0]})"
         return f"({arguments[0]} {function} {arguments[1]})"
 
-    def _code(self, known: LabelCode) -> str:
+    def _code(self, formula: CategoryCode) -> str:
         """Return the code of a category; of a missing one first, because comparisons with it are unknown."""
-        cell = self._formula(known.cell)
+        cell = self._formula(formula.cell)
         missing = f"{cell} IS NULL"
-        if known.no_value and known.column["type"] == "text":
-            texts = [self.dialect.literal(text) for text in known.no_value if "\0" not in text]
+        if formula.no_value and formula.column["type"] == "text":
+            texts = [self.dialect.literal(text) for text in formula.no_value if "\0" not in text]
             missing += f" OR {cell} IN ({', '.join(texts)})"
-        return case_sql([(missing, number_sql(int(known.column["missing"])))], self.dialect.code(cell, known))
+        return case_sql([(missing, number_sql(int(formula.column["missing"])))], self.dialect.code(cell, formula))

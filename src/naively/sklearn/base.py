@@ -8,20 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted
 
 from .._threads import allowed
 from .._types import AnyArray, Codes, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
-from ..families import Family, Settings
-from ..model.estimate import estimate
 from ..model.scorer import AdditiveModel, NaiveModel
 from ..stats import Axis, Counts, CountsAccumulator
 from .input import (
@@ -46,15 +44,6 @@ AnyAccumulator: TypeAlias = Any
 Parameters: TypeAlias = dict[str, Any]
 
 
-class Assumptions(NamedTuple):
-    """What a model is estimated with, besides its counts."""
-
-    family: Family
-    settings: Settings
-    log_prior: Floats
-    fallback: Floats  # log probabilities of a row that rules out every class
-
-
 @dataclass(eq=False)
 class Fitted:
     """The counts of a fitted classifier, and what follows from them and its parameters, estimated on first use."""
@@ -71,15 +60,9 @@ class Fitted:
         return self.accumulator.value()
 
     @cached_property
-    def assumptions(self) -> Assumptions:
-        """What the model is estimated with."""
-        return self.kind._assume(self.counts, self.parameters)
-
-    @cached_property
     def model(self) -> NaiveModel:
         """The model of the counts."""
-        family, settings, log_prior, fallback = self.assumptions
-        return estimate(self.counts, {COLUMN: family}, settings, log_prior, fallback)
+        return self.kind._estimate(self.counts, self.parameters)
 
 
 class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -105,8 +88,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @classmethod
     @abstractmethod
-    def _assume(cls, counts: Counts, parameters: Parameters) -> Assumptions:
-        """Return what to estimate with."""
+    def _estimate(cls, counts: Counts, parameters: Parameters) -> NaiveModel:
+        """Return the model of these counts."""
 
     def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
         """Return X (and y) if they can be counted, or X alone if it can be scored."""
@@ -243,13 +226,9 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @property
     def _learned(self) -> Fitted:
-        try:
-            return self._counted
-        except AttributeError:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            ) from None
+        if "_counted" not in vars(self):
+            check_is_fitted(self, "_counted")
+        return self._counted
 
     @property
     def _likelihood(self) -> Any:  # of the family of the classifier, which knows its fields

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import naive_bayes as theirs
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_non_negative
 
 from .._threads import allowed
@@ -17,7 +16,7 @@ from ..counting import arrays
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Categorical
 from ..stats import Axis, CodesAccumulator
-from .base import COLUMN, Parameters
+from .base import COLUMN, BaseNB, Parameters
 from .discrete import DiscreteNB
 from .input import validated
 
@@ -61,11 +60,7 @@ class CategoricalNB(DiscreteNB):
 
     _kinds = "iub"
 
-    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **DiscreteNB._parameter_constraints,
-        "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints = theirs.CategoricalNB._parameter_constraints | BaseNB._parameter_constraints
 
     def __init__(
         self,
@@ -90,15 +85,15 @@ class CategoricalNB(DiscreteNB):
         """Return X as whole numbers (and y), if it can be read so."""
         try:
             with np.errstate(invalid="raise"):  # a number too large for an integer would become any other
-                found = validated(self, X, *y, dtype="int", ensure_all_finite=True, reset=reset)
+                checked = validated(self, X, *y, dtype="int", ensure_all_finite=True, reset=reset)
         except FloatingPointError:
             raise InvalidInput(f"X holds numbers too large to be codes. {ADVICE}") from None
         except ValueError as error:
             if "invalid literal for int()" not in str(error):
                 raise
             raise InvalidInput(f"X holds texts: {error}. {ADVICE}") from None
-        check_non_negative(found[0], "CategoricalNB (input X)")
-        return found
+        check_non_negative(checked[0], "CategoricalNB (input X)")
+        return checked
 
     def _start(self, classes: Axis, X: Matrix) -> CodesAccumulator:
         least = np.asarray(0 if self.min_categories is None else self.min_categories)

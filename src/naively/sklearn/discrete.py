@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import naive_bayes as theirs
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_non_negative
 
 from .._kernels import LARGEST_COUNT
@@ -19,9 +19,10 @@ from ..counting import arrays
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..families import Bernoulli, Family, Settings, Words
-from ..model.estimate import empirical_prior, given_prior, uniform_prior
+from ..model.estimate import empirical_prior, estimate, given_prior, uniform_prior
+from ..model.scorer import NaiveModel
 from ..stats import Axis, Counts, TableAccumulator
-from .base import COLUMN, AnyAccumulator, Assumptions, BaseNB, Parameters
+from .base import COLUMN, AnyAccumulator, BaseNB, Parameters
 from .input import validated
 
 # Unless told otherwise, a smaller alpha is raised to this.
@@ -33,13 +34,7 @@ class DiscreteNB(BaseNB):
 
     _kinds = "fiubs"
 
-    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **BaseNB._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "fit_prior": ["boolean"],
-        "class_prior": ["array-like", None],
-        "force_alpha": ["boolean"],
-    }
+    _parameter_constraints = theirs.MultinomialNB._parameter_constraints | BaseNB._parameter_constraints
 
     def __init__(
         self,
@@ -98,16 +93,17 @@ class DiscreteNB(BaseNB):
         return [arrays.distinct_cells(X), *y_]
 
     @classmethod
-    def _assume(cls, counts: Counts, parameters: Parameters) -> Assumptions:
-        settings, log_prior = Settings(smoothing=parameters["smoothing"]), parameters["log_prior"]
-        if log_prior is None:
-            log_prior = empirical_prior(counts.rows, Settings(estimate="mle"))
-        return Assumptions(cls._family(parameters), settings, log_prior, log_prior)
+    def _estimate(cls, counts: Counts, parameters: Parameters) -> NaiveModel:
+        fallback, settings = parameters["log_prior"], Settings(smoothing=parameters["smoothing"])
+        if fallback is None:
+            fallback = empirical_prior(counts.rows, Settings(estimate="mle"))
+        log_prior = fallback if parameters.get("uses_prior", True) else np.zeros(len(fallback))
+        return estimate(counts, {COLUMN: cls._family(parameters)}, settings, log_prior, fallback)
 
     @property
     def class_log_prior_(self) -> Floats:
         """Logarithm of the probability of each class."""
-        return self._learned.assumptions.fallback.copy()
+        return np.array(self._learned.model.fallback)
 
     @property
     def feature_count_(self) -> Floats:
@@ -208,10 +204,7 @@ class ComplementNB(WordsNB):
     array(['spam'], dtype='<U4')
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **DiscreteNB._parameter_constraints,
-        "norm": ["boolean"],
-    }
+    _parameter_constraints = theirs.ComplementNB._parameter_constraints | BaseNB._parameter_constraints
 
     def __init__(
         self,
@@ -235,11 +228,6 @@ class ComplementNB(WordsNB):
     def _settled(self, classes: int) -> Parameters:
         uses_prior = self.class_prior is not None or classes == 1
         return {**super()._settled(classes), "norm": self.norm, "uses_prior": uses_prior}
-
-    @classmethod
-    def _assume(cls, counts: Counts, parameters: Parameters) -> Assumptions:
-        found = super()._assume(counts, parameters)
-        return found if parameters["uses_prior"] else found._replace(log_prior=np.zeros(len(counts.classes)))
 
     @property
     def feature_all_(self) -> Floats:
@@ -278,10 +266,7 @@ class BernoulliNB(DiscreteNB):
     array([[0.182, 0.818]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **DiscreteNB._parameter_constraints,
-        "binarize": [None, Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints = theirs.BernoulliNB._parameter_constraints | BaseNB._parameter_constraints
 
     def __init__(
         self,

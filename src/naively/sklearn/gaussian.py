@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn import naive_bayes as theirs
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval
 
 from .._threads import allowed
 from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays
 from ..errors import InvalidInput
 from ..families import Gaussian, Settings
-from ..model.estimate import empirical_prior, given_prior
+from ..model.estimate import empirical_prior, estimate, given_prior
+from ..model.scorer import NaiveModel
 from ..stats import Axis, Counts, Moments, MomentsAccumulator
-from .base import COLUMN, Assumptions, BaseNB, Parameters, float_type
+from .base import COLUMN, BaseNB, Parameters, float_type
 from .input import Foreign, empty_like_input, in_input_library, to_numpy, to_place_of
 
 MAXIMUM_LIKELIHOOD = Settings(estimate="mle")
@@ -53,11 +52,7 @@ class GaussianNB(BaseNB):
     0.96
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **BaseNB._parameter_constraints,
-        "priors": ["array-like", None],
-        "var_smoothing": [Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints = theirs.GaussianNB._parameter_constraints | BaseNB._parameter_constraints
 
     def __init__(
         self, *, priors: npt.ArrayLike | None = None, var_smoothing: float = 1e-9, n_jobs: int | None = None
@@ -92,21 +87,19 @@ class GaussianNB(BaseNB):
         return accumulator
 
     @classmethod
-    def _assume(cls, counts: Counts, parameters: Parameters) -> Assumptions:
+    def _estimate(cls, counts: Counts, parameters: Parameters) -> NaiveModel:
         if parameters["prior"] is None:
             log_prior = empirical_prior(counts.rows, MAXIMUM_LIKELIHOOD)
         else:
             log_prior = parameters["log_prior"]
         # From all rows together: the portion would change with the size of the last batch otherwise.
         epsilon = parameters["var_smoothing"] * float(counts.columns[COLUMN].overall().variance.max(initial=0.0))
-        return Assumptions(Gaussian(epsilon=epsilon), MAXIMUM_LIKELIHOOD, log_prior, log_prior)
+        return estimate(counts, {COLUMN: Gaussian(epsilon=epsilon)}, MAXIMUM_LIKELIHOOD, log_prior)
 
     @property
     def epsilon_(self) -> float:
         """What is added to every variance."""
-        family = self._learned.assumptions.family
-        assert isinstance(family, Gaussian)
-        return family.epsilon
+        return float(self._likelihood.family.epsilon)
 
     @property
     def class_count_(self) -> AnyArray | Foreign:

@@ -41,8 +41,8 @@ def validated(estimator: BaseEstimator, X: TableLike, *y: ColumnLike, **options:
         check_indices(X)
     if "O" in kinds and hasattr(X, "dtypes"):
         options = {"dtype": np.float64, **options}  # else some versions leave a frame's categories and texts as objects
-    found = validate_data(estimator, X, *map(python_labels, y), **options)
-    return list(found) if y else [found]
+    checked = validate_data(estimator, X, *map(python_labels, y), **options)
+    return list(checked) if y else [checked]
 
 
 def refuse_hidden(name: str, array: ColumnLike) -> None:
@@ -129,9 +129,9 @@ def refuse_mixture(y: ColumnLike, texts: bool) -> None:
 def encode_classes(y: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return the classes in order, and the code of each row's class: 0 … K - 1."""
     if y.dtype.kind in "iub" and y.dtype in READABLE and y.dtype.isnative:
-        found: Any = _kernels.encode_labels(contiguous(y))  # two arrays, or None; the stub says object
-        if found is not None:
-            return found[0].astype(y.dtype), found[1]
+        encoded: Any = _kernels.encode_labels(contiguous(y))  # two arrays, or None; the stub says object
+        if encoded is not None:
+            return encoded[0].astype(y.dtype), encoded[1]
     classes, codes = np.unique(y, return_inverse=True)
     return classes.astype(str) if classes.dtype.kind == "O" else classes, codes.reshape(-1)
 

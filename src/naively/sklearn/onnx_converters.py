@@ -47,7 +47,7 @@ def register_onnx_converters() -> None:
     >>> register_onnx_converters()
     >>> X = np.array([[1.0], [1.2], [3.1], [2.9]])
     >>> model = to_onnx(GaussianNB().fit(X, ["a", "a", "b", "b"]), X, options={"zipmap": False})
-    >>> [one.name for one in model.graph.output]
+    >>> [output.name for output in model.graph.output]
     ['label', 'probabilities']
     """
     try:
@@ -100,8 +100,8 @@ def name_columns(graph: OnnxGraph, x: Tensor, model: Any, content: JsonObject) -
                 column=column["name"],
             )
     given = getattr(model, "feature_names_in_", None)
-    names = [f"x{at}" for at in range(model.n_features_in_)] if given is None else list(map(str, given))
-    cells = {column["name"]: f"n{at}" for at, column in enumerate(content["columns"])}
+    names = [f"x{index}" for index in range(model.n_features_in_)] if given is None else list(map(str, given))
+    cells = {column["name"]: f"n{index}" for index, column in enumerate(content["columns"])}
     graph.add_matrix(x, [cells.get(name, f"not used: {name}") for name in names])
 
 
@@ -110,23 +110,23 @@ def name_columns(graph: OnnxGraph, x: Tensor, model: Any, content: JsonObject) -
 
 def scores_of_classifier(graph: OnnxGraph, x: Tensor, classifier: BaseNB) -> Tensor:
     """Return the log prior plus the log-likelihood of the cells, [row, class]; the prior where all are ruled out."""
-    likelihood, assumptions = classifier._likelihood, classifier._learned.assumptions
+    likelihood, model = classifier._likelihood, classifier._learned.model
     match likelihood:
         case GaussianLikelihood():
-            found = normal_scores(graph, x, np.stack(likelihood.density, axis=-1).astype(np.float64))
+            scores = normal_scores(graph, x, np.stack(likelihood.density, axis=-1).astype(np.float64))
         case LogTables():
-            found = code_scores(graph, x, likelihood)
+            scores = code_scores(graph, x, likelihood)
         case FlagLikelihood():
-            found = flag_scores(graph, x, likelihood)
+            scores = flag_scores(graph, x, likelihood)
         case WordWeights():
-            found = graph.node("MatMul", x, graph.constant(finite(likelihood.each)))
-    scores = graph.node("Add", found, graph.constant(finite(assumptions.log_prior)))
-    return with_fallback(graph, scores, assumptions.fallback)
+            scores = graph.node("MatMul", x, graph.constant(finite(likelihood.each)))
+    joint = graph.node("Add", scores, graph.constant(finite(model.log_prior)))
+    return with_fallback(graph, joint, model.log_prior if model.fallback is None else model.fallback)
 
 
 def normal_scores(graph: OnnxGraph, x: Tensor, tables: Floats) -> Tensor:
     """Return the sum of the normal densities of all columns."""
-    cells, names = zip(*((Named(f"n{at}"), Named(f"x{at}")) for at in range(len(tables))), strict=True)
+    cells, names = zip(*((Named(f"n{index}"), Named(f"x{index}")) for index in range(len(tables))), strict=True)
     graph.add_matrix(x, [cell.name for cell in cells])
     steps = {name.name: bounded(cell, [table]) for name, cell, table in zip(names, cells, tables, strict=True)}
     graph.add_steps([steps], inline={})
@@ -141,7 +141,7 @@ def code_scores(graph: OnnxGraph, x: Tensor, likelihood: LogTables) -> Tensor:
     whole = graph.node("Floor", x)
     is_code = graph.node("GreaterOrEqual", whole, graph.constant(0.0))
     codes = graph.node("Where", is_code, graph.node("Min", whole, sizes), sizes)
-    names = [Named(f"c{at}") for at in range(len(likelihood.tables))]
+    names = [Named(f"c{index}") for index in range(len(likelihood.tables))]
     graph.add_matrix(graph.node("Cast", codes, to=TensorProto.INT64), [name.name for name in names])
     tables = [np.vstack([np.zeros(len(t.log_p)), t.log_p.T, t.log_unseen]) for t in likelihood.tables]
     return total_of(graph, [Lookup(name, finite(table)) for name, table in zip(names, tables, strict=True)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Integral
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,22 @@ from ..text import TextReader, Tokens
 from ..text.tokens import Unit
 
 UNITS: dict[str, Unit] = {"word": "words", "char": "characters", "char_wb": "inside"}
+
+
+class Columns(NamedTuple):
+    """The words of the columns: their reader, its number of each word (None: its column), and their names, if given."""
+
+    reader: TextReader
+    numbers: Codes | None = None
+    given: tuple[str, ...] | None = None
+
+    def of_numbers(self) -> Codes | None:
+        """Return the column of each number of the reader, -1 where it has none; None if the numbers are the columns."""
+        if self.numbers is None:
+            return None
+        columns = np.full(len(self.reader), -1, dtype=np.int32)
+        columns[self.numbers] = np.arange(len(self.numbers), dtype=np.int32)
+        return columns
 
 
 class TextCounter(TransformerMixin, BaseEstimator):
@@ -171,7 +187,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
             How often each word occurs in each text.
         """
         rows, columns = self._learn(X)
-        return self._matrix(rows, columns, len(self._reader))
+        return self._matrix(rows, columns, len(self._columns.reader))
 
     def transform(self, X: TableLike) -> Matrix:
         """Count the known words of each text; unknown words are ignored.
@@ -186,8 +202,8 @@ class TextCounter(TransformerMixin, BaseEstimator):
         sparse matrix of shape (n_samples, n_words)
             How often each word occurs in each text.
         """
-        reader, numbers = self._ready()
-        return self._matrix(reader.read(X), columns_of(reader, numbers), len(reader))
+        columns = self._ready()
+        return self._matrix(columns.reader.read(X), columns.of_numbers(), len(columns.reader))
 
     def get_feature_names_out(self, input_features: ColumnLike = None) -> Objects:
         """Return the words in the order of their columns.
@@ -202,14 +218,13 @@ class TextCounter(TransformerMixin, BaseEstimator):
         ndarray of str objects
             The words.
         """
-        reader, numbers = self._ready()
-        names = reader.names(numbers) if self.vocabulary is None else self._given_names()
-        return np.array(names, dtype=object)
+        reader, numbers, given = self._ready()
+        return np.array(reader.names(numbers) if given is None else given, dtype=object)
 
     @property
     def vocabulary_(self) -> dict[str, int]:
         """The column of each word."""
-        if self.hash_width is not None or not hasattr(self, "_reader"):
+        if self.hash_width is not None or not hasattr(self, "_columns"):
             raise AttributeError("vocabulary_ is there once the counter is fitted, and never with hash_width.")
         return {name: column for column, name in enumerate(self.get_feature_names_out())}
 
@@ -235,8 +250,8 @@ class TextCounter(TransformerMixin, BaseEstimator):
         """Keep the words of the columns; return what was read of the texts, and the columns of its numbers."""
         given = self._given()
         if given is not None:
-            rows = given.read(X)
-            self._reader, self._numbers = given, None
+            rows = given.reader.read(X)
+            self._columns = given
             return rows, None
         reader = TextReader(self._tokens(), threads=self.n_jobs)
         rows = reader.read(X, learn=True)
@@ -245,39 +260,32 @@ class TextCounter(TransformerMixin, BaseEstimator):
                 "empty vocabulary; perhaps the documents only contain stop words: no text holds a word to count."
             )
         numbers = self._limited(rows, reader.order())
-        if len(numbers) == len(reader):
-            self._reader, self._numbers = reader, numbers
-        else:
-            self._reader, self._numbers = reader.of(numbers), None
-        return rows, columns_of(reader, numbers)
+        columns = Columns(reader, numbers)
+        self._columns = columns if len(numbers) == len(reader) else Columns(reader.of(numbers))
+        return rows, columns.of_numbers()
 
-    def _ready(self) -> tuple[TextReader, Codes | None]:
-        """Return a reader, and its number of the word of each column, None if these are the columns."""
-        if hasattr(self, "_reader"):
-            return self._reader, self._numbers
-        reader = self._given()
-        if reader is None:
+    def _ready(self) -> Columns:
+        """Return the words of a fitted counter; with a vocabulary or a hash there is nothing to fit."""
+        columns = getattr(self, "_columns", None) or self._given()
+        if columns is None:
             raise NotFittedError("This TextCounter does not know any word yet. Call fit with texts, or set vocabulary.")
-        return reader, None
+        return columns
 
-    def _given(self) -> TextReader | None:
-        """Return the reader that needs no texts to know its words: by a vocabulary or a hash."""
+    def _given(self) -> Columns | None:
+        """Return the words that need no texts to be known: of a vocabulary or a hash."""
         self._validate_params()
         if self.hash_width is not None:
             if self.vocabulary is not None:
                 raise InvalidSetting("vocabulary and hash_width exclude each other; set one of them.")
-            return TextReader(self._tokens(), threads=self.n_jobs)
+            return Columns(TextReader(self._tokens(), threads=self.n_jobs))
         if self.vocabulary is None:
             return None
-        return TextReader(self._tokens(), self._given_names(), threads=self.n_jobs)
-
-    def _given_names(self) -> tuple[str, ...]:
-        """Return the words of the given vocabulary in the order of their columns."""
-        try:
-            names = CountVectorizer(vocabulary=self.vocabulary).get_feature_names_out()
+        try:  # in the order of their columns
+            words = CountVectorizer(vocabulary=self.vocabulary).get_feature_names_out()
         except ValueError as error:
             raise InvalidSetting(f"{str(error).rstrip('.')}: give words, each with a column of its own.") from None
-        return strings("vocabulary", names)
+        names = strings("vocabulary", words)
+        return Columns(TextReader(self._tokens(), names, threads=self.n_jobs), given=names)
 
     def _tokens(self) -> Tokens:
         """Return the settings that say what a token is."""
@@ -323,10 +331,10 @@ class TextCounter(TransformerMixin, BaseEstimator):
         values = values.view(np.float64 if self.log else np.int64)  # by its usual name, whatever C++ calls it
         values = values if self.dtype is None else values.astype(self.dtype, copy=False)
         index = np.int32 if len(values) < 2**31 else np.int64
-        found = sparse.csr_matrix((len(rows), width), dtype=values.dtype)
-        found.indptr, found.indices = starts.astype(index, copy=False), indices.astype(index, copy=False)
-        found.data, found.has_sorted_indices, found.has_canonical_format = values, True, True
-        return found
+        matrix = sparse.csr_matrix((len(rows), width), dtype=values.dtype)
+        matrix.indptr, matrix.indices = starts.astype(index, copy=False), indices.astype(index, copy=False)
+        matrix.data, matrix.has_sorted_indices, matrix.has_canonical_format = values, True, True
+        return matrix
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -337,16 +345,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
 
 def strings(setting: str, words: Iterable[object]) -> tuple[str, ...]:
     """Return words in a tuple, if all are strings."""
-    found = tuple(words)
-    if not all(isinstance(word, str) for word in found):
+    words = tuple(words)
+    if not all(isinstance(word, str) for word in words):
         raise InvalidSetting(f"{setting} holds what is not a string; give words.")
-    return tuple(map(str, found))
-
-
-def columns_of(reader: TextReader, numbers: Codes | None) -> Codes | None:
-    """Return the column of each number of a reader, -1 where it has none; None if the numbers are the columns."""
-    if numbers is None:
-        return None
-    columns = np.full(len(reader), -1, dtype=np.int32)
-    columns[numbers] = np.arange(len(numbers), dtype=np.int32)
-    return columns
+    return tuple(map(str, words))
