@@ -1,4 +1,4 @@
-"""Models as JavaScript, as JSON, and as files of any format; the command that writes them."""
+"""Models as files of any format, what is special about each format, and the command that writes them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import duckdb
 import numpy as np
@@ -17,69 +18,33 @@ from scipy import stats
 
 import naively as nv
 from naively.__main__ import main
-from naively.errors import InvalidSetting, UnwritableFile
+from naively.errors import InvalidInput, InvalidSetting, UnwritableFile
 
-from .flat_cases import FAMILIES, MODELS, MORE_TEXTS, asked, fitted, penguin_rows, table_of, text_models
+from .export_cases import JavaScript
+from .flat_cases import MORE_TEXTS, fitted, penguin_rows, table_of, text_models
+from .onnx_cases import session_of
 from .tables import penguins
 
 pytestmark = pytest.mark.alone
-# Asks a module for the probabilities and the predictions of rows.
-ASK = """
-import model, { classes, columns, explain, predict, predictProba } from "./model.mjs";
-import { readFileSync } from "node:fs";
-const rows = JSON.parse(readFileSync("rows.json", "utf-8"));
-const same = model.predict === predict && model.predictProba === predictProba && model.explain === explain;
-console.log(JSON.stringify({
-    classes, columns, same: same && typeof globalThis.Naively === "undefined",
-    probabilities: rows.map(predictProba), answers: rows.map(predict),
-    parts: rows.map((row) => explain(row).columns.length),
-}));
-"""
 
 
-def asked_of_node(module: str, rows: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
-    """Return what Node says of rows by a module."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs Node (on Debian the package nodejs)")
-    for name, text in {"model.mjs": module, "rows.json": json.dumps(rows), "ask.mjs": ASK}.items():
-        (folder / name).write_text(text, "utf-8")
-    done = subprocess.run([node, "ask.mjs"], cwd=folder, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+# -- JavaScript, JSON and PMML -----------------------------------------------------------------------------------------
 
 
-def check(nb: nv.NaiveBayes, rows: list[dict[str, Any]], folder: Path, single: bool = False) -> None:
-    found = asked_of_node(nv.export.javascript(nb, single=single), rows, folder)
-    probabilities = np.array(found["probabilities"])
-    assert np.abs(probabilities - nb.predict_proba(rows)).max() < (1e-6 if single else 1e-9)
-    assert found["answers"] == [nb.classes_.tolist()[at] for at in probabilities.argmax(axis=1)]
-    assert (found["classes"], found["columns"]) == (nb.classes_.tolist(), list(nb.feature_names_in_))
-    assert found["same"] is True
-    assert set(found["parts"]) == {len(nb.feature_names_in_)}
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_a_module_gives_the_probabilities_of_python(model, tmp_path):
-    table = table_of(2)
-    check(fitted(table, model, FAMILIES["counts"], missing="value"), asked(table), tmp_path)
-    check(nv.NaiveBayes(model=model).fit(*penguins()), penguin_rows(), tmp_path)
-
-
-def test_a_module_of_single_precision_is_smaller(tmp_path):
-    nb = nv.NaiveBayes().fit(*penguins())
-    check(nb, penguin_rows(), tmp_path, single=True)
+def test_a_module_of_single_precision_is_smaller():
+    nb, scorer = nv.NaiveBayes().fit(*penguins()), JavaScript()
+    found = scorer.score(nb, penguin_rows(), single=True)[1]
+    assert np.abs(found - nb.predict_proba(penguin_rows())).max() < 1e-6
     assert len(nv.export.javascript(nb, single=True)) < len(nv.export.javascript(nb))
 
 
-def test_a_module_holds_texts_and_no_text_ends_a_script_or_a_string(tmp_path):
+def test_a_module_holds_texts_and_no_text_ends_a_script_or_a_string():
     for _, nb in text_models("usual words"):
-        check(nb, [{"text": text} for text in [*MORE_TEXTS, None]], tmp_path)
+        JavaScript().check(nb, [{"text": text} for text in [*MORE_TEXTS, None]])
     labels = ["</script>", "`${1}`", '"', "\\", "\u2028", "{}", "'"]
     nb = nv.NaiveBayes(model="textbook").fit({"z{}": labels * 3}, ["a", "b", "{c}"] * 7)
     assert "</script>" not in nv.export.javascript(nb)
-    check(nb, [{"z{}": label} for label in labels], tmp_path)
+    JavaScript().check(nb, [{"z{}": label} for label in labels])
 
 
 def test_json_is_that_of_the_flat_model(tmp_path):
@@ -88,6 +53,22 @@ def test_json_is_that_of_the_flat_model(tmp_path):
     assert nv.export.json(nb, tmp_path / "flat.json", single=True) == nb.flat().json(single=True)
     nb.flat().save(tmp_path / "saved.json", single=True)
     assert (tmp_path / "flat.json").read_bytes() == (tmp_path / "saved.json").read_bytes()
+
+
+def test_fields_of_pmml_are_declared_with_their_types():
+    namespace = "{http://www.dmg.org/PMML-4_4}"
+    document = ET.fromstring(nv.export.pmml(fitted(table_of(1), "textbook", {"grade": "categorical"})))
+    assert (document.tag, document.get("version")) == (f"{namespace}PMML", "4.4")
+    fields = {field.get("name"): field for field in document.iter(f"{namespace}DataField")}
+    types = {name: (field.get("optype"), field.get("dataType")) for name, field in fields.items()}
+    assert types.pop("member") == ("categorical", "boolean")
+    assert types.pop("grade") == ("categorical", "double")
+    assert {types.pop(name) for name in ("size", "wide", "visits")} == {("continuous", "double")}
+    assert types == dict.fromkeys(("color", "shape", "code", "class"), ("categorical", "string"))
+    assert [value.get("value") for value in fields["class"]] == ["high", "low", "mid"]
+    odd = nv.NaiveBayes(model="textbook").fit({"z": ["a\x01", "b"]}, ["p", "n"])
+    with pytest.raises(InvalidInput, match=r"holds the character '\\x01', which XML cannot hold"):
+        nv.export.pmml(odd)
 
 
 # -- densities, which databases and ONNX have no functions for ---------------------------------------------------------
@@ -111,8 +92,6 @@ def log_odds(flat: nv.FlatModel, x: np.ndarray) -> list[np.ndarray]:
     )
     query = nv.export.sql(flat, keep=["i"])
     found = [np.array([row[3:] for row in sorted(connection.execute(query).fetchall())])]
-    from .onnx_cases import session_of
-
     found.append(session_of(nv.export.onnx(flat)).run(None, {"x": x.reshape(-1, 1)})[1])
     with np.errstate(divide="ignore"):
         return [np.log(p) - np.log(p[:, :1]) for p in found]

@@ -21,7 +21,6 @@ from naively.errors import InvalidInput, NotInstalled, UnwritableFile
 from .flat_cases import (
     FAMILIES,
     MODELS,
-    SETTINGS,
     asked,
     fitted,
     letters,
@@ -63,27 +62,11 @@ def test_every_shared_table_gets_the_same_predictions_from_every_model(name):
         assert_same_answers(nb.fit(table[:500], target=about["target"]), rows)
 
 
-@each_model
-@pytest.mark.parametrize("how", SETTINGS)
-def test_every_setting_is_in_the_onnx_model(model, how):
-    table = table_of(1)
-    assert_same_answers(fitted(table, model, {"visits": "poisson"}, **SETTINGS[how]), asked(table))
-
-
 @pytest.mark.parametrize("families", FAMILIES)
-@pytest.mark.parametrize(
-    ("model", "estimate"), [("auto", "bayes"), ("textbook", "bayes"), ("textbook", "map"), ("textbook", "mle")]
-)
-def test_every_estimate_of_every_family_is_in_the_onnx_model(model, estimate, families):
-    if families == "common values" and estimate == "map":
-        pytest.skip("spread='overall' gives rare values a λ below 1, which estimate='map' cannot use")
-    table, missing = table_of(2), "value" if estimate == "bayes" else "skip"
-    assert_same_answers(fitted(table, model, FAMILIES[families], estimate=estimate, missing=missing), asked(table))
-
-
-@pytest.mark.parametrize("classes", [2, 3, 26])
-def test_any_number_of_classes_can_be_exported(classes):
-    assert_same_answers(*letters(classes))
+def test_every_estimate_of_every_family_is_in_the_onnx_model(families):
+    for model, estimate in (("textbook", "map"), ("textbook", "mle"), ("auto", "bayes")):
+        if (families, estimate) != ("common values", "map"):  # which spread='overall' cannot use
+            assert_same_answers(fitted(table_of(2), model, FAMILIES[families], estimate=estimate), asked(table_of(2)))
 
 
 @each_model
@@ -116,31 +99,7 @@ def test_random_tables_get_the_same_predictions(data, model, missing):
     assert_same_answers(nb, frame)
 
 
-# -- classes that are ruled out, ties ---------------------------------------------------------------------------------
-
-
-def test_a_class_that_is_ruled_out_has_probability_0_and_a_row_that_rules_out_all_gets_the_prior():
-    table = pd.DataFrame({"sky": ["rain", "rain", "sun", "fog", "sun"], "wind": ["no", "yes", "no", "yes", "no"]})
-    nb = nv.NaiveBayes(model="textbook", estimate="mle").fit(table, ["in", "in", "out", "out", "out"])
-    rows = [{"sky": "rain", "wind": "no"}, {"sky": "sun", "wind": "yes"}, {"sky": "fog", "wind": None}]
-    certain, ruled_out = answers(assert_same_answers(nb, rows), rows)[1][0]
-    assert certain == 1.0
-    assert ruled_out < 1e-300  # 0, but for how a runtime computes exp(-inf)
-    nb = nv.NaiveBayes(model="textbook", estimate="mle")
-    nb.fit({"a": ["x", "y", "y"], "b": ["p", "q", "q"]}, ["1", "2", "2"])
-    label, found = answers(assert_same_answers(nb, [{"a": "x", "b": "q"}]), [{"a": "x", "b": "q"}])
-    assert label.tolist() == ["2"]
-    assert np.allclose(found, [[1 / 3, 2 / 3]], atol=1e-15)
-    declared = nv.NaiveBayes(model="textbook", estimate="mle", classes=["a", "b", "c"])
-    assert_same_answers(declared.fit({"x": ["u"] * 3}, ["a", "a", "b"]), [{"x": "u"}, {"x": None}])
-
-
-@each_model
-def test_events_that_a_class_never_had_rule_it_out_as_in_the_model(model):
-    table = table_of(4)
-    table["visits"] = np.where(table["class"] == "low", 0, table["visits"])
-    table["grade"] = np.where(table["class"] == "mid", 0, table["grade"])
-    assert_same_answers(fitted(table, model, {"visits": "poisson", "grade": "poisson"}, estimate="mle"), asked(table))
+# -- the label --------------------------------------------------------------------------------------------------------
 
 
 @each_model
@@ -207,24 +166,12 @@ def test_times_are_numbers_of_seconds():
 @each_model
 def test_numbers_that_are_far_out_are_scored_as_by_the_model(model):
     table = table_of(1)
-    nb = fitted(table, model, {"visits": "poisson"})
+    nb, row = fitted(table, model, {"visits": "poisson"}), asked(table)[0]
     for far in (1e160, 1e300, -1e300, 1.7e308):
         names = ["size", "wide", "grade", *(["visits"] if far > 0 else [])]
-        assert_same_answers(nb, [asked(table)[0] | {name: far} for name in names])
-
-
-@each_model
-def test_what_predict_refuses_counts_as_the_documentation_says(model):
-    table = table_of(10)
-    nb = fitted(table, model, {"visits": "poisson"}, unseen="error")
-    made, row = nv.export.onnx(nb), asked(table)[0]
-    for name, cell in (("visits", -1), ("color", "pink")):  # a negative number of events, and an unseen category
-        with pytest.raises(InvalidInput):
-            nb.predict_proba([row | {name: cell}])
-        found = answers(made, [row | {name: cell}])[1]
-        assert np.abs(found - nb.predict_proba([row | {name: None}])).max() < 1e-9
-    for name, sign in (("size", 1), ("wide", -1)):  # only the densities of the textbook model need a finite number
-        found = answers(made, [row | {name: sign * math.inf}])[1]
+        assert_same_answers(nb, [row | {name: far} for name in names])
+    for name, sign in (("size", 1), ("wide", -1)):  # which predict refuses if it needs the density
+        found = answers(nv.export.onnx(nb), [row | {name: sign * math.inf}])[1]
         assert np.abs(found - nb.predict_proba([row | {name: sign * 1e200}])).max() < 1e-9
 
 

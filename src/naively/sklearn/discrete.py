@@ -89,8 +89,8 @@ class DiscreteNB(BaseNB):
         return TableAccumulator(classes, Axis.numbered(X.shape[1]))
 
     def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
-        X, *y_ = validated(self, X, *y, accept_sparse="csr", reset=reset)
-        return [arrays.distinct_cells(X), *y_]
+        X, *labels = validated(self, X, *y, accept_sparse="csr", reset=reset)
+        return [arrays.distinct_cells(X), *labels]
 
     @classmethod
     def _estimate(cls, counts: Counts, parameters: Parameters) -> NaiveModel:
@@ -121,12 +121,12 @@ class WordsNB(DiscreteNB):
     """What the two classifiers of word counts share."""
 
     def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
-        X, *y_ = super()._checked(X, *y, reset=reset)
+        X, *labels = super()._checked(X, *y, reset=reset)
         if float(X.max()) > LARGEST_COUNT:
             raise InvalidInput(f"X holds {X.max():g}; counts beyond {LARGEST_COUNT:g} cannot be summed.")
         if y:
             check_non_negative(X, f"{type(self).__name__} (input X)")
-        return [X, *y_]
+        return [X, *labels]
 
     @property
     def feature_log_prob_(self) -> Floats:
@@ -288,7 +288,7 @@ class BernoulliNB(DiscreteNB):
         return "" if self.binarize is None else "fiubs"  # without a threshold, cells must be looked at first
 
     def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
-        X, *y_ = super()._checked(X, *y, reset=reset)
+        X, *labels = super()._checked(X, *y, reset=reset)
         threshold = self.binarize if y else self._learned.parameters["binarize"]
         if threshold is None and (X.min() < 0 or X.max() > 1):
             raise InvalidInput(
@@ -296,7 +296,7 @@ class BernoulliNB(DiscreteNB):
                 f" needs cells between 0 and 1; found {X.min():g} to {X.max():g}. Set binarize to the number above "
                 "which a feature is 1, e.g. 0.0.",
             )
-        return [X, *y_]
+        return [X, *labels]
 
     def _start(self, classes: Axis, X: Matrix) -> TableAccumulator:
         return TableAccumulator(classes, Axis.numbered(X.shape[1]), self.binarize)

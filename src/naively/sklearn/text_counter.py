@@ -42,49 +42,48 @@ class Columns(NamedTuple):
 
 
 class TextCounter(TransformerMixin, BaseEstimator):
-    """Counts the words of texts, as a sparse matrix with a column for each word.
+    """Convert texts to a sparse matrix of token counts.
 
-    A fast ``CountVectorizer``: with ``cjk="words"`` it gives the same vocabulary and the same counts. Texts come as a
-    list of strings or a column of strings of any library, and are read where they lie, on several threads.
+    A fast ``CountVectorizer``: with ``cjk="words"`` it gives the same vocabulary and the same counts. Texts are a list
+    of strings or a column of strings of any library; they are read without a copy, on several threads.
 
     Parameters
     ----------
     analyzer : {"word", "char", "char_wb"}, default="word"
-        Words (two letters, digits or underscores or more), characters in a row, or those within words.
+        Whether tokens are words (two letters, digits or underscores or more), characters, or characters within words.
     ngram_range : (int, int), default=(1, 1)
-        The fewest and the most words or characters that make one token together.
+        The fewest and the most words or characters that make one token.
     lowercase : bool, default=True
-        Make letters small first, as ``str.lower`` does.
+        Whether to convert texts to lower case first, as ``str.lower`` does.
     cjk : {"pairs", "words"}, default="pairs"
-        A run of Chinese or Japanese characters becomes its characters and its pairs of neighbors, or stays one word.
+        Whether a run of Chinese or Japanese characters becomes its characters and pairs of neighbors, or one word.
     marks : bool, default=False
-        Keep marks that are written with a letter in the word, as Hindi needs it.
+        Whether marks that are written with a letter stay in the word, as Hindi needs it.
     rules : {"python", "unicode"}, default="python"
-        What a word is: by the pattern of scikit-learn, or as models of texts have it: marks belong to their word,
-        emoji are words, and Thai, Lao, Khmer and Burmese are read as Chinese is. See `naively.text.Tokens`.
+        What a word is: by the pattern of scikit-learn, or as in models of texts: marks belong to their word, emoji are
+        words, and Thai, Lao, Khmer and Burmese are read as Chinese is. See `naively.text.Tokens`.
     preprocessor : callable, optional
         A function from text to text that is called first; as in scikit-learn it replaces `lowercase`.
     tokenizer : callable, optional
-        A function from text to its words, instead of the rules above.
+        A function from text to its tokens, instead of the rules above.
     stop_words : "english" or list of str, optional
-        Words that are passed over.
+        Words to ignore.
     vocabulary : mapping or iterable of str, optional
-        The words to count, or their columns, instead of all that occur in ``fit``.
+        The tokens to count, or a mapping from tokens to columns. By default they are learned in ``fit``.
     hash_width : int, optional
-        So many columns; each token goes into one by its hash. No word is kept, so memory is bounded and nothing is
-        learned.
+        Number of columns of a hash of the tokens. No vocabulary is kept, so memory is bounded and nothing is learned.
     binary : bool, default=False
-        Count a word once in each text.
+        Whether a token counts once per text.
     log : bool, default=False
-        Give log(1 + count) instead of the count.
+        Whether to return log(1 + count) instead of the count.
     min_df, max_df : int or float, default=1 and 1.0
-        The fewest and the most texts that a word may occur in, as a number or as a proportion.
+        Tokens in fewer or more texts are ignored: a number of texts, or a proportion of all.
     max_features : int, optional
-        Keep so many words, the most frequent ones.
+        Keep at most this many tokens, the most frequent ones.
     dtype : type, optional
         The type of the counts: int64 by default, float64 with ``log``.
     n_jobs : int, optional
-        How many threads to use; all CPUs by default.
+        Number of threads. None means `NAIVELY_THREADS`, or all CPUs that the process may use, like -1.
 
     Attributes
     ----------
