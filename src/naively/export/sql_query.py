@@ -161,7 +161,7 @@ class QueryWriter:
         for step in reversed(steps):
             passed.insert(0, sorted(used - set(step)))
             used = (used - set(step)).union(*map(names_in, step.values()))
-        self._refuse_wide(max(len(step) + len(names) for step, names in zip(steps, passed, strict=True)))
+        self._refuse_wide(max(len(step) + len(more) for step, more in zip(steps, passed, strict=True)))
         kept, source, ctes = [self._cell(name) for name in self.keep], self.table, list[str]()
         for index, step in enumerate(steps):
             columns = [f"{self._formula(formula)} AS {self._name(name)}" for name, formula in step.items()]
