@@ -1,4 +1,4 @@
-"""Models of ONNX, run by onnxruntime on rows that Python holds."""
+"""ONNX models, run by onnxruntime on rows that Python holds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 import naively as nv
+
+from .flat_cases import plain_rows
 
 pytest.importorskip("onnx", reason="needs onnx: pip install 'naively[onnx]'")
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
@@ -23,37 +25,39 @@ def session_of(model: Any) -> Any:
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
+def props_of(model: Any) -> dict[str, str]:
+    """Return the metadata of a model."""
+    return {prop.key: prop.value for prop in model.metadata_props}
+
+
 def facts_of(model: Any) -> dict[str, Any]:
     """Return what a model says of its columns, by name."""
-    props = {prop.key: prop.value for prop in model.metadata_props}
-    return {column["name"]: column for column in json.loads(props["columns"])}
+    return {column["name"]: column for column in json.loads(props_of(model)["columns"])}
 
 
 def inputs_of(model: Any, rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     """Return rows as the inputs of a model, by nothing but what it says of itself."""
     found = {}
     for name, column in facts_of(model).items():
-        cells = [row.get(name) for row in rows]
         if column["input"] == "string":
-            texts = [column["missing"] if cell is None else str(cell) for cell in cells]
-            found[name] = np.array(texts, dtype=object).reshape(-1, 1)
+            cells = [column["missing"] if row.get(name) is None else str(row[name]) for row in rows]
+            found[name] = np.array(cells, dtype=object).reshape(-1, 1)
         else:
-            numbers = [np.nan if cell is None else float(cell) for cell in cells]
+            numbers = [np.nan if row.get(name) is None else float(row[name]) for row in rows]
             found[name] = np.array(numbers, dtype=np.float64).reshape(-1, 1)
     return found
 
 
 def answers(model: Any, rows: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return labels and probabilities of rows."""
+    """Return the label and the probabilities of rows."""
     label, probabilities = session_of(model).run(None, inputs_of(model, rows))
     return label, probabilities
 
 
 def assert_same_answers(nb: nv.NaiveBayes, rows: Any) -> Any:
-    """Check that ONNX gives the probabilities and the answers of a model, and return the model of ONNX."""
+    """Check that ONNX gives the probabilities and the classes of a model, and return the ONNX model."""
     model = nv.export.onnx(nb)
-    asked = rows if isinstance(rows, list) else plain_cells(rows)
-    label, found = answers(model, asked)
+    label, found = answers(model, plain_rows(rows) if isinstance(rows, pd.DataFrame) else rows)
     expected = nb.predict_proba(rows)
     assert found.dtype == np.float64
     assert np.abs(found - expected).max() < 1e-9
@@ -64,20 +68,13 @@ def assert_same_answers(nb: nv.NaiveBayes, rows: Any) -> Any:
     return model
 
 
-def plain_cells(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a frame as rows, None where a cell is missing."""
-    columns = {name: table[name].astype(object).where(table[name].notna(), None).tolist() for name in table}
-    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-
-
 def spoiled(table: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return a table with missing cells, labels that are new and numbers that are far out."""
+    """Return a table with missing cells, categories that are new and numbers that are far out."""
     random, found = np.random.default_rng(seed), {}
     for name in table:
-        column = table[name].astype(object).to_numpy(copy=True)
-        odd = 1e12 if pd.api.types.is_float_dtype(table[name]) else 987654
-        odd = odd if pd.api.types.is_numeric_dtype(table[name]) else "never seen"
+        column, is_number = table[name].astype(object).to_numpy(copy=True), pd.api.types.is_numeric_dtype(table[name])
+        odd = (1e12 if pd.api.types.is_float_dtype(table[name]) else 987654) if is_number else "never seen"
         column[random.random(len(column)) < 0.03] = odd
         column[random.random(len(column)) < 0.1] = None
-        found[name] = pd.Series(column).astype(float if not isinstance(odd, str) else object)
+        found[name] = pd.Series(column).astype(float if is_number else object)
     return pd.DataFrame(found)

@@ -15,10 +15,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
 
-from naively.errors import InvalidInput, InvalidSetting
-from naively.sklearn import MultinomialNB, TextCounter
+from naively.errors import InvalidInput
+from naively.sklearn import TextCounter
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -35,60 +34,42 @@ TEXTS = [
     "numbers 1 22 333 ½ ٣٤ and the dog",
 ]
 NEW = ["a dog of New York", "nothing known", "", "THE naïve 北京 22"]
-OURS = {"ngram_range": "ngram_range", "tokenizer": "tokenizer"}
 
 
 def pair(**options):
     """Return a counter and its peer, with the same options."""
-    ours = {OURS.get(name, name): value for name, value in options.items()}
     peer = options | ({"token_pattern": None} if "tokenizer" in options else {})
-    return TextCounter(cjk="words", n_jobs=2, **ours), CountVectorizer(**peer)
+    return TextCounter(cjk="words", n_jobs=2, **options), CountVectorizer(**peer)
 
 
 def assert_same(ours, theirs, texts, new):
-    ours_found, theirs_found = ours.fit_transform(texts), theirs.fit_transform(texts)
-
+    pairs = [(ours.fit_transform(texts), theirs.fit_transform(texts)), (ours.transform(new), theirs.transform(new))]
     assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
-    for one, other in ((ours_found, theirs_found), (ours.transform(new), theirs.transform(new))):
-        assert one.shape == other.shape
-        assert (one.dtype, one.indices.dtype, one.indptr.dtype) == (
-            other.dtype,
-            other.indices.dtype,
-            other.indptr.dtype,
-        )
+    for one, other in pairs:
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
         assert one.has_canonical_format
         other.sort_indices()
         for part in ("indptr", "indices", "data"):
+            assert getattr(one, part).dtype == getattr(other, part).dtype
             np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"lowercase": False},
-        {"binary": True},
-        {"ngram_range": (1, 2)},
-        {"ngram_range": (2, 3)},
-        {"ngram_range": (1, 2), "stop_words": ["the", "and"]},
-        {"stop_words": "english"},
-        {"analyzer": "char", "ngram_range": (1, 3)},
-        {"analyzer": "char_wb", "ngram_range": (2, 5)},
-        {"min_df": 2},
-        {"min_df": 0.3, "max_df": 0.5},
-        {"max_df": 2, "ngram_range": (1, 2)},
-        {"max_features": 5},
-        {"max_features": 4, "binary": True, "min_df": 2},
+        {"lowercase": False}, {"binary": True}, {"dtype": np.float32}, {"max_features": 5},
+        {"ngram_range": (1, 2)}, {"ngram_range": (2, 3)}, {"ngram_range": (1, 2), "stop_words": ["the", "and"]},
+        {"stop_words": "english"}, {"min_df": 2}, {"min_df": 0.3, "max_df": 0.5}, {"max_df": 2, "ngram_range": (1, 2)},
+        {"analyzer": "char", "ngram_range": (1, 3)}, {"analyzer": "char_wb", "ngram_range": (2, 5)},
+        {"max_features": 4, "binary": True, "min_df": 2}, {"vocabulary": {"dog": 1, "the": 0}},
         {"vocabulary": ["dog", "new york", "york", "absent"], "ngram_range": (1, 2)},
-        {"vocabulary": {"dog": 1, "the": 0}},
         {"vocabulary": {"new york dog", "dog"}, "ngram_range": (2, 3)},
         {"vocabulary": ["the dog", "the"], "stop_words": ["the"], "ngram_range": (1, 2)},
         {"tokenizer": str.split, "ngram_range": (1, 2)},
         {"tokenizer": lambda text: [text[:5], text[:2] + " " + text[2:4]], "ngram_range": (1, 3)},
-        {"dtype": np.float32},
     ],
-    ids=lambda options: "-".join(options) or "plain",
-)
+    ids=lambda options: "-".join(options),
+)  # fmt: skip
 def test_counts_are_those_of_count_vectorizer(options):
     assert_same(*pair(**options), TEXTS, NEW)
 
@@ -142,11 +123,6 @@ def test_texts_of_every_library_are_read(given):
     np.testing.assert_array_equal(TextCounter().fit_transform(given).toarray(), expected.toarray())
 
 
-def test_many_strings_are_read_batch_by_batch():
-    texts = [f"word{i % 1000} text" for i in range(10_000)]
-    assert_same(*pair(), texts, texts[:20])
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -176,56 +152,52 @@ def test_what_is_no_text_is_refused(given, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"analyzer": "line"}, "analyzer='line' is not known"),
-        ({"min_df": -1}, "min_df=-1 is no number of texts"),
-        ({"max_df": 1.5}, "max_df=1.5 is no number of texts"),
+        ({"analyzer": "line"}, "'analyzer' parameter .* must be a str among .* Got 'line'"),
+        ({"min_df": -1}, "'min_df' parameter .* must be a float in the range .* Got -1"),
+        ({"max_df": 1.5}, "'max_df' parameter .* must be a float in the range .* Got 1.5"),
         ({"max_df": 1, "min_df": 2}, "max_df corresponds to < documents than min_df"),
         ({"min_df": 2, "stop_words": ["two"]}, "After pruning, no terms remain"),
-        ({"max_features": 0}, "max_features=0 is no number of words"),
-        ({"stop_words": "german"}, "stop_words='german' is not a built-in list"),
-        ({"stop_words": [1]}, "stop_words holds what is no string"),
+        ({"max_features": 0}, r"'max_features' parameter .* must be an int in the range \[1, inf\)"),
+        ({"stop_words": "german"}, "'stop_words' parameter .* among {'english'}.* Got 'german'"),
+        ({"stop_words": [1]}, "stop_words holds what is not a string"),
         ({"vocabulary": []}, "empty vocabulary passed to fit"),
         ({"vocabulary": ["a", "a"]}, "Duplicate term in vocabulary: 'a'"),
-        ({"vocabulary": [1]}, "vocabulary holds what is no string"),
+        ({"vocabulary": [1]}, "vocabulary holds what is not a string"),
         ({"vocabulary": {"a": 0, "b": 0}}, "Vocabulary contains repeated indices"),
-        ({"vocabulary": {"a": 0, "b": 2}}, "Vocabulary of size 2 does not have the columns"),
+        (
+            {"vocabulary": {"a": 0, "b": 2}},
+            "Vocabulary of size 2 doesn't contain index 1: give words, each with a column of its own",
+        ),
         ({"vocabulary": ["a"], "hash_width": 8}, "vocabulary and hash_width exclude each other"),
     ],
     ids=str,
 )
 def test_settings_that_mean_nothing_are_refused(options, message):
-    with pytest.raises((InvalidSetting, InvalidInput), match=message):
+    with pytest.raises(ValueError, match=message):
         TextCounter(**options).fit(["one two", "two three"])
 
 
-def test_chinese_becomes_characters_and_pairs():
-    counter = TextCounter().fit(["他在北京"])
+def test_what_count_vectorizer_does_not_have():
+    counter = TextCounter().fit(["他在北京"])  # characters and pairs of them
     assert counter.vocabulary_ == {"京": 0, "他": 1, "他在": 2, "北": 3, "北京": 4, "在": 5, "在北": 6}
-
-
-def test_logarithms_of_counts():
     found = TextCounter(log=True).fit_transform(["one one two"])
     assert found.dtype == np.float64
     np.testing.assert_allclose(found.toarray(), [[np.log(3), np.log(2)]])
     np.testing.assert_allclose(TextCounter(log=True, binary=True).fit_transform(["one one"]).data, np.log(2))
+    counter = TextCounter(preprocessor=lambda text: text.replace("x", " "))  # comes first, and replaces `lowercase`
+    assert counter.fit(["axxbc xDEx"]).get_feature_names_out().tolist() == ["DE", "bc"]
 
 
 def test_a_hash_has_columns_and_no_names():
     counter = TextCounter(hash_width=16, ngram_range=(1, 2), cjk="words")
     found = counter.transform(TEXTS)  # there is nothing to fit
-
     assert found.shape == (6, 16)
     assert found.sum() == CountVectorizer(ngram_range=(1, 2)).fit_transform(TEXTS).sum()
-    np.testing.assert_array_equal(found.toarray(), counter.fit_transform(TEXTS).toarray())
-    np.testing.assert_array_equal(found.toarray(), pickle.loads(pickle.dumps(counter)).transform(TEXTS).toarray())
+    for other in (counter.fit_transform(TEXTS), pickle.loads(pickle.dumps(counter)).transform(TEXTS)):
+        np.testing.assert_array_equal(found.toarray(), other.toarray())
     with pytest.raises(InvalidInput, match="Columns of a hash have no names"):
         counter.get_feature_names_out()
     assert not hasattr(counter, "vocabulary_")
-
-
-def test_a_preprocessor_comes_first():
-    counter = TextCounter(preprocessor=lambda text: text.replace("x", " "))
-    assert counter.fit(["axxbc xDEx"]).get_feature_names_out().tolist() == ["DE", "bc"]
 
 
 @pytest.mark.parametrize(
@@ -254,14 +226,8 @@ def test_words_of_rows_come_back():
         counter.inverse_transform(sparse.csr_matrix((1, 3)))
 
 
-def test_it_works_in_a_pipeline():
-    model = make_pipeline(TextCounter(ngram_range=(1, 2)), MultinomialNB())
-    model.fit(["good film", "bad film", "good good"], ["pos", "neg", "pos"])
-    assert model.predict(["a good one", "bad"]).tolist() == ["pos", "neg"]
-
-
 def test_a_refused_fit_leaves_the_old_words():
-    counter = TextCounter().fit(["one"])
+    counter = TextCounter().fit(word for word in ["one"])
     with pytest.raises(InvalidInput, match="Row 1"):
         counter.fit(["two", None])
     assert counter.vocabulary_ == {"one": 0}

@@ -9,7 +9,6 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import sklearn
@@ -19,65 +18,43 @@ import naively.sklearn
 from naively.sklearn.base import BaseNB
 
 sys.modules["sklearn.naive_bayes"] = sklearn.naive_bayes = naively.sklearn
+NAMES = [name for name in naively.sklearn.__all__ if name.endswith("NB")]
+# Tests of older versions of scikit-learn that a newer one has corrected.
+OUTDATED = {f"test_predict_joint_proba[{name}NB]" for name in ("Bernoulli", "Complement", "Multinomial")}
+CORRECTED_IN = "1.9"
+WHY = "compares logarithms close to 0 with joint - logsumexp(joint), whose digits cancel; 1.9 allows 1e-12"
+outcomes, skipped, deselected = Counter(), Counter(), Counter()
+learn = BaseNB._learn
 
 
-class Outdated(NamedTuple):
-    """A test of older versions of scikit-learn that a newer one has corrected."""
-
-    tests: tuple[str, ...]
-    corrected_in: str
-    reason: str
+def learn_and_count(self, *arguments, **named):
+    """Learn, and count the calls."""
+    outcomes["fits"] += 1
+    return learn(self, *arguments, **named)
 
 
-OUTDATED = [
-    Outdated(
-        tests=tuple(f"test_predict_joint_proba[{name}NB]" for name in ("Bernoulli", "Complement", "Multinomial")),
-        corrected_in="1.9",
-        reason="compares logarithms close to 0 with joint - logsumexp(joint), whose digits cancel; 1.9 allows 1e-12",
-    )
-]
-
-outcomes: Counter[str] = Counter()
-skipped: Counter[str] = Counter()
-deselected: Counter[str] = Counter()
+BaseNB._learn = learn_and_count
 
 
-def counted(learn):
-    """Return the method that learns, counting its calls."""
-
-    def learn_and_count(self, *arguments, **named):
-        outcomes["fits"] += 1
-        return learn(self, *arguments, **named)
-
-    return learn_and_count
-
-
-BaseNB._learn = counted(BaseNB._learn)
-
-
-def why_outdated(item):
-    """Return why the test no longer holds, or nothing; a seed may stand before the class in its name."""
+def is_outdated(item):
+    """Tell whether the test no longer holds; a seed may stand before the class in its name."""
     function, _, case = item.name.partition("[")
     name = f"{function}[{case.rpartition('-')[2]}" if case else function
-    for entry in OUTDATED:
-        if name in entry.tests and parse_version(sklearn.__version__) < parse_version(entry.corrected_in):
-            return f"{function}: {entry.reason}"
-    return None
+    return name in OUTDATED and parse_version(sklearn.__version__) < parse_version(CORRECTED_IN)
 
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what is outdated."""
-    reasons = {item: why_outdated(item) for item in items}
-    out = [item for item in items if reasons[item]]
-    deselected.update(reasons[item] for item in out)
+    out = [item for item in items if is_outdated(item)]
+    deselected.update([WHY] * len(out))
     config.hook.pytest_deselected(items=out)
-    items[:] = [item for item in items if not reasons[item]]
+    items[:] = [item for item in items if item not in out]
 
 
 def pytest_collection_finish(session):
     """Stop unless every test file that knows one of the five knows ours."""
     for module in {item.module for item in session.items}:
-        for name in (name for name in naively.sklearn.__all__ if name.endswith("NB")):
+        for name in NAMES:
             ours = getattr(naively.sklearn, name)
             if getattr(module, name, ours) is not ours or getattr(sklearn.naive_bayes, name) is not ours:
                 raise pytest.UsageError(f"{module.__name__}.{name} is not Naively's: the swap came too late.")

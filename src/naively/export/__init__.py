@@ -1,12 +1,13 @@
-"""Models out of Python: as SQL, PMML, ONNX, JavaScript and JSON. All are written from the flat model alone.
+"""Models for other programs: a flat model comes in, SQL, PMML, ONNX, JavaScript or JSON goes out.
 
-Libraries that a format needs are imported when it is written.
+`scoring.py` turns the flat model into formulas, which SQL, PMML and ONNX write in their own languages. Imports `flat`
+and below; libraries that a format needs are imported when it is written.
 """
 
 from __future__ import annotations
 
 from .export_file import write
-from .javascript_module import javascript, json
+from .flat_file import javascript, json
 from .onnx_model import onnx
 from .pmml_file import pmml
 from .sql_query import sql

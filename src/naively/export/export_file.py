@@ -1,4 +1,4 @@
-"""A model as a file of any format: that of the name's ending, or a given one."""
+"""A model as a file of any format, by the file extension or by name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 from ..errors import InvalidSetting
 from ..errors.message import Setting
-from .exported import HasFlat
-from .javascript_module import javascript, json
+from .flat_file import HasFlat, javascript, json
 from .onnx_model import onnx
 from .pmml_file import pmml
 from .sql_query import sql
@@ -23,19 +22,11 @@ SUFFIXES = {
     ".mjs": "javascript",
     ".json": "json",
 }
-
-
-WRITERS: dict[str, Callable[..., object]] = {
-    "onnx": onnx,
-    "sql": sql,
-    "pmml": pmml,
-    "javascript": javascript,
-    "json": json,
-}
+WRITERS: dict[str, Callable[..., object]] = {write.__name__: write for write in (onnx, sql, pmml, javascript, json)}
 
 
 def write(model: HasFlat, path: str | PathLike[str], *, format: str | None = None, **settings: Any) -> Path:  # noqa: A002
-    """Write a model to a file that other programs read, in the format that the name of the file ends with.
+    """Write a model to a file that other programs read, in the format of its extension.
 
     Parameters
     ----------
@@ -44,7 +35,7 @@ def write(model: HasFlat, path: str | PathLike[str], *, format: str | None = Non
     path : str or Path
         The file: .onnx, .sql, .pmml, .js, .mjs or .json. It is replaced if it exists, when the new one is complete.
     format : {"onnx", "sql", "pmml", "javascript", "json"}, optional
-        The format; by default the one that the name ends with.
+        The format; by default that of the file extension.
     **settings : object
         Settings of the format, such as `dialect` of `sql`.
 
@@ -75,15 +66,16 @@ def write(model: HasFlat, path: str | PathLike[str], *, format: str | None = Non
 
 
 def format_of(path: str | PathLike[str], name: str | None = None) -> str:
-    """Return the format of a file: a given one, or that of the ending of its name."""
+    """Return the format of a file: a given one, or that of its extension."""
     if name is not None:
         if name not in WRITERS:
-            raise InvalidSetting(Setting("format", name), f" is no format of models; there are {', '.join(WRITERS)}.")
+            formats = ", ".join(WRITERS)
+            raise InvalidSetting(Setting("format", name), f" is not a format of models; there are {formats}.")
         return name
     ending = Path(path).suffix.lower()
     if ending not in SUFFIXES:
         raise InvalidSetting(
-            f"{fspath(path)!r} does not end with a format of models: {', '.join(SUFFIXES)}. Name the file so, or give ",
+            f"{fspath(path)!r} does not end with a format of models: {', '.join(SUFFIXES)}. Rename the file, or give ",
             Setting("format", "sql"),
             ".",
         )

@@ -1,8 +1,8 @@
-"""A model as PMML 4.4: a regression model with softmax over what derived fields compute."""
+"""A model as PMML 4.4: a regression model whose predictors are derived fields that compute the probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from xml.etree import ElementTree as ET
 
@@ -10,37 +10,22 @@ from .. import __version__
 from .._types import Json, JsonObject
 from ..errors import InvalidInput
 from ..markup.tags import UNREADABLE
-from .exported import HasFlat, flat_of, refuse_texts, written
-from .formulas import (
-    BinCode,
-    Call,
-    Choice,
-    Formula,
-    LabelCell,
-    LabelCode,
-    Lookup,
-    Named,
-    Number,
-    NumberCell,
-    Step,
-    call,
-)
+from .flat_file import HasFlat, flat_of, refuse_texts, saved
+from .formulas import BinCode, Call, CategoryCode, Cell, Choice, Formula, Lookup, Named, Number
 from .scoring import scoring_steps
 
-NAMESPACE = "http://www.dmg.org/PMML-4_4"
-CAN = "PMML holds numbers, labels and booleans; texts can be exported as JavaScript or JSON"
 FUNCTIONS = {"<": "lessThan", "=": "equal", "missing": "isMissing", "log1p": "ln1p"}
-TYPES = {"text": "string", "boolean": "boolean", "time": "string"}  # of labels; those of numbers are doubles
-IMPOSSIBLE = -1000.0  # the logarithm of a probability of 0: its exponential is 0
+TYPES = {"text": "string", "boolean": "boolean", "time": "string"}  # of categories; those of numbers are doubles
+TYPES_OF_CLASSES = {bool: "boolean", int: "integer", float: "double"}
 
 
 def pmml(model: HasFlat, path: str | PathLike[str] | None = None) -> str:
     """Return a model as PMML 4.4, which scoring engines of other vendors read, JPMML among them.
 
-    Textbook and joint models can be exported, without texts. Fields have the names of the columns; a missing
-    field is a missing value, and a label that was not seen in training is taken as `predict` takes it. Times are
-    numbers: seconds since 1970. The output has the probability of each class, `probability(class)`. The answer is the
-    most probable class; costs and rejection are not part of it.
+    Every model without texts can be exported. Fields have the names of the columns; a missing field is a missing
+    value, and a category that was not seen in training is treated as `predict` treats it. Times are numbers: seconds
+    since 1970. The output has the probability of each class, `probability(class)`. The predicted class is the most
+    probable one; costs and rejection are not part of the document.
 
     Parameters
     ----------
@@ -69,195 +54,159 @@ def pmml(model: HasFlat, path: str | PathLike[str] | None = None) -> str:
     True
     """
     content = flat_of(model).content
-    refuse_texts(content, CAN)
+    refuse_texts(content["columns"], "PMML holds numbers, categories and booleans")
     document = PmmlWriter(content).document()
     ET.indent(document, space="")
     text = ET.tostring(document, encoding="unicode")
-    refuse_unreadable(text)
-    return written(f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n', path)
-
-
-def refuse_unreadable(text: str) -> None:
-    """Refuse names and labels with characters that XML cannot hold."""
-    found = next((sign for sign in text if ord(sign) in UNREADABLE or 0xD800 <= ord(sign) < 0xE000), None)
-    if found is not None:
+    unreadable = next((sign for sign in text if ord(sign) in UNREADABLE or 0xD800 <= ord(sign) < 0xE000), None)
+    if unreadable is not None:
         raise InvalidInput(
-            f"A label or a column's name holds the character {found!r}, which XML cannot hold. Export the model as "
-            "JavaScript or JSON, or fit it without that character."
+            f"A category or the name of a column holds the character {unreadable!r}, which XML cannot hold. Export the "
+            "model as JavaScript or JSON, or fit it without that character."
         )
-
-
-def element(tag: str, /, *children: ET.Element, text: str | None = None, **attributes: str) -> ET.Element:
-    """Return an element with its children."""
-    found = ET.Element(tag, attributes)
-    found.extend(children)
-    found.text = text
-    return found
-
-
-def value_text(value: Json) -> str:
-    """Return a label or a number as PMML writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, float) else str(value)
+    return saved(f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n', path)
 
 
 class PmmlWriter:
     """Writes the steps of a model as derived fields."""
 
     def __init__(self, content: JsonObject) -> None:
-        self.content = content
+        self.content, self.columns = content, content["columns"]
         self.target = content["target"] or "class"
-        self.fields = {f"{kind}{at}": column["name"] for at, column in enumerate(content["columns"]) for kind in "nv"}
+        self.classes = [value_text(label) for label in content["classes"]]
+        self.fields = {f"{kind}{index}": column["name"] for index, column in enumerate(self.columns) for kind in "nv"}
         self.prefix = "nv_"  # of the names of derived fields
         while any(name.startswith(self.prefix) for name in (*self.fields.values(), self.target)):
             self.prefix += "_"
 
     def document(self) -> ET.Element:
         """Return the document."""
-        columns = [data_field(column) for column in self.content["columns"]]
-        values = [element("Value", value=value_text(label)) for label in self.content["classes"]]
-        target = element("DataField", *values, name=self.target, optype="categorical", dataType=self._class_type())
-        return element(
-            "PMML",
-            element("Header", element("Application", name="naively", version=__version__)),
-            element("DataDictionary", *columns, target),
-            self._model(),
-            xmlns=NAMESPACE,
-            version="4.4",
-        )
+        header = element("Header", element("Application", name="naively", version=__version__))
+        parts = header, self._data_dictionary(), self._model()
+        return element("PMML", *parts, xmlns="http://www.dmg.org/PMML-4_4", version="4.4")
 
-    def _class_type(self) -> str:
-        """Return the type of the classes."""
-        kinds = {type(label) for label in self.content["classes"]}
-        return (
-            {bool: "boolean", int: "integer", float: "double"}[kinds.pop()]
-            if kinds in ({bool}, {int}, {float})
-            else "string"
-        )
+    def _data_dictionary(self) -> ET.Element:
+        """Return how the columns and the target are declared."""
+        fields = [
+            element("DataField", name=column["name"], optype="continuous", dataType="double")
+            if column["kind"] == "number"
+            else element(
+                "DataField", name=column["name"], optype="categorical", dataType=TYPES.get(column["type"], "double")
+            )
+            for column in self.columns
+        ]
+        types = {type(label) for label in self.content["classes"]}
+        kind = TYPES_OF_CLASSES.get(types.pop(), "string") if len(types) == 1 else "string"
+        values = [element("Value", value=label) for label in self.classes]
+        target = element("DataField", *values, name=self.target, optype="categorical", dataType=kind)
+        return element("DataDictionary", *fields, target)
 
     def _model(self) -> ET.Element:
-        """Return the regression model: the score of a class is the logarithm of its probability."""
-        steps = scoring_steps(self.content)
-        labels = [value_text(label) for label in self.content["classes"]]
-        logs: Step = {}
-        for k in range(len(labels)):
-            p = Named(f"p{k}")
-            logs[f"log{k}"] = Choice(call("<", 0.0, p), call("ln", p), Number(IMPOSSIBLE))
-        derived = [self._derived(name, formula) for step in (*steps, logs) for name, formula in step.items()]
+        """Return the regression model, whose predictors are the probabilities; any value is valid."""
+        active = [
+            element("MiningField", name=column["name"], usageType="active", invalidValueTreatment="asIs")
+            for column in self.columns
+        ]
+        outputs = [
+            element(
+                "OutputField", name=f"probability({label})", value=label,
+                optype="continuous", dataType="double", feature="probability",
+            )
+            for label in self.classes
+        ]  # fmt: skip
         tables = [
             element(
                 "RegressionTable",
-                element("NumericPredictor", name=self._name(f"log{k}"), coefficient="1"),
-                intercept="0",
-                targetCategory=label,
+                element("NumericPredictor", name=self._name(f"p{k}"), coefficient="1"),
+                intercept="0", targetCategory=label,
             )
-            for k, label in enumerate(labels)
-        ]
+            for k, label in enumerate(self.classes)
+        ]  # fmt: skip
         return element(
             "RegressionModel",
-            self._mining_schema(),
-            self._output(labels),
-            element("LocalTransformations", *(field for field in derived if field is not None)),
+            element("MiningSchema", *active, element("MiningField", name=self.target, usageType="target")),
+            element("Output", *outputs),
+            element("LocalTransformations", *self._derived_fields()),
             *tables,
             functionName="classification",
-            normalizationMethod="softmax",
+            normalizationMethod="simplemax",
             modelName=f"naive Bayes ({self.content['model']})",
         )
 
-    def _mining_schema(self) -> ET.Element:
-        """Return the fields that are read; any value is valid, and a missing one stays missing."""
-        active = [
-            element("MiningField", name=column["name"], usageType="active", invalidValueTreatment="asIs")
-            for column in self.content["columns"]
-        ]
-        return element("MiningSchema", *active, element("MiningField", name=self.target, usageType="target"))
-
-    def _output(self, labels: Iterable[str]) -> ET.Element:
-        """Return the probability of each class."""
-        how = {"optype": "continuous", "dataType": "double", "feature": "probability"}
-        return element(
-            "Output", *(element("OutputField", name=f"probability({one})", value=one, **how) for one in labels)
-        )
-
-    # -- formulas ------------------------------------------------------------------------------------------------------
+    def _derived_fields(self) -> Iterator[ET.Element]:
+        """Yield the formulas of all steps but cells, which are fields already."""
+        for step in scoring_steps(self.content):
+            for name, formula in step.items():
+                if not isinstance(formula, Cell):
+                    is_code = name[0] in "cqt" and name != "top"
+                    optype, kind = ("categorical", "integer") if is_code else ("continuous", "double")
+                    expression = self._expression(formula)
+                    yield element("DerivedField", expression, name=self._name(name), optype=optype, dataType=kind)
 
     def _name(self, name: str) -> str:
         """Return the name of a field: that of a column for its cell."""
         return str(self.fields.get(name, self.prefix + name))
 
-    def _derived(self, name: str, formula: Formula) -> ET.Element | None:
-        """Return a derived field; a cell is a field already."""
-        if isinstance(formula, (NumberCell, LabelCell)):
-            return None
-        whole = name[0] in "cqt" and name != "top"
-        types = (
-            {"optype": "categorical", "dataType": "integer"}
-            if whole
-            else {"optype": "continuous", "dataType": "double"}
-        )
-        return element("DerivedField", self._expression(formula), name=self._name(name), **types)
-
     def _expression(self, formula: Formula) -> ET.Element:
         """Return a formula as an expression."""
         match formula:
             case Number(value):
-                return element(
-                    "Constant", text=value_text(value), dataType="integer" if isinstance(value, int) else "double"
-                )
+                kind = "integer" if isinstance(value, int) else "double"
+                return element("Constant", text=value_text(value), dataType=kind)
             case Named(name):
                 return element("FieldRef", field=self._name(name))
             case BinCode(Named(name), cuts):
-                return element("Discretize", *intervals(cuts), field=self._name(name), dataType="integer")
+                return element("Discretize", *bins(cuts.tolist()), field=self._name(name), dataType="integer")
             case Lookup(Named(name), values):
-                return self._lookup(name, values)
-            case LabelCode(Named(name), column, codes, no_value):
-                return self._label_code(name, column, codes | dict.fromkeys(no_value, int(column["missing"])))
-            case Choice(condition, then, otherwise):
-                return element("Apply", *map(self._expression, (condition, then, otherwise)), function="if")
+                first, *others = values.tolist()
+                return (
+                    self._table(name, enumerate(others), first)
+                    if set(others) - {first}
+                    else self._expression(Number(first))
+                )
+            case CategoryCode(Named(name), column, codes, no_value):
+                pairs = [*codes.items(), *((text, column["missing"]) for text in no_value)]
+                return self._table(name, pairs, column["unseen"], mapMissingTo=str(column["missing"]))
             case Call("no number"):
                 return element("Constant", dataType="double", missing="true")
             case Call(function, arguments):
                 return element("Apply", *map(self._expression, arguments), function=FUNCTIONS.get(function, function))
+            case Choice(condition, then, otherwise):
+                return element("Apply", *map(self._expression, (condition, then, otherwise)), function="if")
         raise AssertionError(formula)
 
-    def _lookup(self, name: str, values: tuple[float, ...] | tuple[int, ...]) -> ET.Element:
-        """Return the value of a code; the one that most codes have is not listed."""
-        kind = "integer" if isinstance(values[0], int) else "double"
-        rows = [table_row(str(at - 1), value_text(value)) for at, value in enumerate(values) if value != values[0]]
+    def _table(self, name: str, pairs: Iterable[tuple[Json, Json]], default: Json, **attributes: str) -> ET.Element:
+        """Return the value of a key; keys of the default are not listed."""
+        rows = [
+            element("row", element("in", text=value_text(key)), element("out", text=value_text(value)))
+            for key, value in pairs
+            if value != default
+        ]
+        attributes |= {"outputColumn": "out", "defaultValue": value_text(default)}
+        attributes["dataType"] = "double" if isinstance(default, float) else "integer"
         pair = element("FieldColumnPair", field=self._name(name), column="in")
-        how = {"outputColumn": "out", "dataType": kind, "defaultValue": value_text(values[0])}
-        return (
-            element("MapValues", pair, element("InlineTable", *rows), **how)
-            if rows
-            else self._expression(Number(values[0]))
-        )
-
-    def _label_code(self, name: str, column: JsonObject, codes: dict[Json, int]) -> ET.Element:
-        """Return the code of a label."""
-        rows = [table_row(value_text(label), str(code)) for label, code in codes.items()]
-        pair = element("FieldColumnPair", field=self._name(name), column="in")
-        how = {"defaultValue": str(column["unseen"]), "mapMissingTo": str(column["missing"])}
-        table = element("InlineTable", *rows)
-        return element("MapValues", pair, table, outputColumn="out", dataType="integer", **how)
+        return element("MapValues", pair, element("InlineTable", *rows), **attributes)
 
 
-def data_field(column: JsonObject) -> ET.Element:
-    """Return how a column is declared."""
-    kind = TYPES.get(column["type"], "double") if column["kind"] == "label" else "double"
-    optype = "continuous" if column["kind"] == "number" else "categorical"
-    return element("DataField", name=column["name"], optype=optype, dataType=kind)
+def element(tag: str, /, *children: ET.Element, text: str | None = None, **attributes: str) -> ET.Element:
+    """Return an element with its children."""
+    result = ET.Element(tag, attributes)
+    result.extend(children)
+    result.text = text
+    return result
 
 
-def intervals(cuts: tuple[float, ...]) -> Iterable[ET.Element]:
+def value_text(value: Json) -> str:
+    """Return a category or a number as PMML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def bins(cuts: Sequence[float]) -> Iterator[ET.Element]:
     """Yield the bins of a number, which hold their upper ends."""
-    for at in range(len(cuts) + 1):
-        ends = {"leftMargin": value_text(cuts[at - 1])} if at else {}
-        ends |= {"rightMargin": value_text(cuts[at])} if at < len(cuts) else {}
-        closure = "openClosed" if at < len(cuts) else "openOpen"
-        yield element("DiscretizeBin", element("Interval", closure=closure, **ends), binValue=str(at))
-
-
-def table_row(key: str, value: str) -> ET.Element:
-    """Return a line of a table."""
-    return element("row", element("in", text=key), element("out", text=value))
+    for index in range(len(cuts) + 1):
+        ends = {"leftMargin": value_text(cuts[index - 1])} if index else {}
+        ends |= {"rightMargin": value_text(cuts[index])} if index < len(cuts) else {}
+        closure = "openClosed" if index < len(cuts) else "openOpen"
+        yield element("DiscretizeBin", element("Interval", closure=closure, **ends), binValue=str(index))

@@ -1,206 +1,271 @@
-"""From a flat model to formulas, step by step: cells become codes and levels, these scores, these probabilities."""
+"""From a flat model to formulas: cells become codes and levels, these become scores, and scores probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from math import exp
 
 import numpy as np
+from scipy.special import gammaln
 
-from .._types import Floats, Json, JsonObject
-from .densities import BEYOND, DENSITIES, farthest, finite
+from .._types import Floats, JsonObject
+from ..errors import InvalidInput
 from .formulas import (
     NO_NUMBER,
     BinCode,
+    CategoryCode,
+    Cell,
     Choice,
     Formula,
-    LabelCell,
-    LabelCode,
     Lookup,
     Named,
     Number,
-    NumberCell,
     Step,
+    Total,
     call,
-    greatest,
+    combined,
     names_in,
-    total,
-    unless_missing,
+    of_class,
+    within,
 )
 
+RULED_OUT = -1e300  # stands for minus infinity, which not every database can write
+BEYOND = -1e295  # a sum below this has ruled a class out
+LARGE = 1e290  # the largest number that a density subtracts
 # Added to and subtracted from a number less than 2**51, it rounds the number to a whole one, halves to the even one.
 ROUNDING = 1.5 * 2.0**52
 LEAST_EXPONENT = -700.0  # PostgreSQL refuses the exponential of less
+# Stirling's formula is used from here on; its first terms leave less than 1e-14.
+STIRLING_FROM = 16
+HALF_LOG_2_PI = 0.9189385332046727
 
 
-def scoring_steps(content: JsonObject) -> list[Step]:
-    """Return the steps from the cells of a row to the probabilities: p0, p1 and so on, and the best of them."""
-    scores = ScoreFormulas(content)
-    joint = scores.joint()
-    used = set[str]().union(*map(names_in, joint.values()))
-    steps = [joint, *probability_steps(content)]
-    for step in (scores.pairs, scores.pair_codes, scores.codes, scores.cells):
-        kept = {name: formula for name, formula in step.items() if name in used}
-        used |= set[str]().union(*map(names_in, kept.values()))
-        steps.insert(0, kept)
-    return [step for step in steps if step]
+# -- densities of numbers, written so that neither large numbers nor small ones lose digits ----------------------------
+
+
+def student_or_normal(x: Named, table: Floats) -> Formula:
+    """Return the logarithms of Student-t densities, or of normal ones where the power is 0."""
+    center, precision, power, base = table.T
+    far = call("-", x, center)
+    square = call("*", call("*", far, far), precision)
+    student = call("*", power, call("log1p", square))
+    return call("-", base, Choice(Number(power != 0), student, square) if power.any() else square)
+
+
+def poisson(x: Named, table: Floats) -> Formula:
+    """Return the logarithms of Poisson probabilities; 0 events have one even where the rate is 0."""
+    weight, rate, log_rate = table.T
+    never = np.isneginf(log_rate)
+    usual = call("*", weight, call("-", call("*", x, np.where(never, 0.0, log_rate)), rate))
+    if not never.any():
+        return usual
+    return Choice(Number(never), Choice(call("=", x, 0.0), Number(-weight * rate), Number(RULED_OUT)), usual)
+
+
+def negative_binomial(x: Named, table: Floats) -> Formula:
+    """Return the logarithms of negative binomial probabilities, up to what all classes share."""
+    weight, events, rows = table.T
+    both = call("+", x, events)
+    of_none = gammaln(events) + events * np.log1p(1 / rows)
+    few = call("-", call("-", few_log_gamma(both), of_none), call("*", x, np.log(rows + 1)))
+    return call("*", weight, Choice(call("<", both, float(STIRLING_FROM)), few, many_events(x, both, events, rows)))
+
+
+def few_log_gamma(z: Formula) -> Formula:
+    """Return log Γ of a number less than 16, from that of the number plus 16."""
+    product = z
+    for more in range(1, STIRLING_FROM):
+        product = call("*", product, call("+", z, float(more)))
+    far = call("+", z, float(STIRLING_FROM))
+    stirling = call("-", call("*", call("-", far, 0.5), call("ln", far)), far)
+    return call("-", call("+", call("+", stirling, HALF_LOG_2_PI), stirling_rest(far)), call("ln", product))
+
+
+def many_events(x: Named, both: Formula, events: Floats, rows: Floats) -> Formula:
+    """Return the same for many events, without large logarithms that cancel: as in flat/scorer.js."""
+    near = call("*", events, call("log1p", call("/", call("-", call("*", x, rows), events), events * (rows + 1))))
+    slope = call("-", call("ln", call("/", both, rows + 1)), 1.0)
+    far = call("-", call("*", x, slope), call("/", call("ln", call("/", both, events)), 2.0))
+    lacks = gammaln(events) - ((events - 0.5) * np.log(events) - events + HALF_LOG_2_PI)
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / events**2) / events**2) / events**2) / events
+    lacks = np.where(events >= STIRLING_FROM, series, lacks)  # the difference of large numbers would lose digits
+    return call("-", call("+", call("+", near, far), stirling_rest(both)), lacks)
+
+
+def stirling_rest(z: Formula) -> Formula:
+    """Return what Stirling's formula for log Γ lacks, of a number that is not small."""
+    square = call("*", z, z)
+    rest = call("-", 1 / 1260, call("/", 1 / 1680, square))
+    rest = call("-", 1 / 360, call("/", rest, square))
+    return call("/", call("-", 1 / 12, call("/", rest, square)), z)
+
+
+DENSITIES: dict[str, Callable[[Named, Floats], Formula]] = {
+    "density": student_or_normal,
+    "poisson": poisson,
+    "negative binomial": negative_binomial,
+}
+
+
+def density(kind: str, x: Named, table: Floats) -> Formula:
+    """Return logarithms of densities; a missing number contributes nothing."""
+    return Choice(call("missing", x), Number(0.0), DENSITIES[kind](x, table))
+
+
+def bounded(cell: Named, tables: Sequence[Floats]) -> Formula:
+    """Return a number clipped so that its densities [class, (center, precision, …)] do not overflow."""
+    precision = max((table[:, 1].max() for table in tables), default=0.0)
+    most = min(1e140, float(np.sqrt(LARGE / max(precision, 1e-10))) / 2)
+    return within(cell, -most, most)
+
+
+# -- scores -----------------------------------------------------------------------------------------------------------
 
 
 class ScoreFormulas:
-    """The formulas of a flat model, up to the score of each class; those of cells are found by what uses them."""
+    """The formulas of a flat model: four steps of named ones, and the scores of the classes, one formula with arrays.
+
+    A name is a letter and the number of a column or term: cells of numbers `n` and of categories `v`; numbers within
+    bounds `x`, levels `l`, codes `c`; codes in tables of pairs `q`, where they differ; lines of tables of pairs `t`.
+    """
 
     def __init__(self, content: JsonObject) -> None:
-        self.content = content
-        self.classes = len(content["classes"])
+        self.columns, self.terms, classes = content["columns"], content["terms"], len(content["classes"])
         self.cells: Step = {}
         self.codes: Step = {}
         self.pair_codes: Step = {}
         self.pairs: Step = {}
-        for at, column in enumerate(content["columns"]):
-            self._add_number(at, column) if column["kind"] == "number" else self._add_label(at, column)
+        self.sizes: dict[str, int] = {}  # one more than the largest code, by the name of the code
+        for index, column in enumerate(self.columns):
+            self._add_number(index, column) if column["kind"] == "number" else self._add_category(index, column)
+        whole, relative = list[Formula](), list[Formula]()
+        for place, term in enumerate(self.terms):
+            width = classes if term["kind"] in DENSITIES else term["table"].shape[-1]
+            (whole if width == classes else relative).extend(self._scores(place, term))
+        scores: Formula = Total(tuple(whole), tuple(relative))
+        if content["least"] is not None:
+            scores = call("max", scores, float(content["least"]))
+        self.joint = call("+", finite(content["prior"]), scores)
 
-    def joint(self) -> Step:
-        """Return the score of each class: j0, j1 and so on."""
-        parts: list[list[Formula]] = [[] for _ in range(self.classes)]
-        for place, term in enumerate(self.content["terms"]):
-            for own, part in zip(parts, self._scores(place, term), strict=True):
-                own += [] if part is None else [part]
-        least = self.content["least"]
-        sums = map(total, parts) if least is None else (call("max", total(own), float(least)) for own in parts)
-        prior = enumerate(map(float, self.content["prior"]))
-        return {f"j{k}": call("+", p, own) for (k, p), own in zip(prior, sums, strict=True)}
+    def steps(self) -> list[Step]:
+        """Return the named formulas that are used: cells, codes, codes in pairs, lines of pairs."""
+        used, steps = names_in(self.joint), list[Step]()
+        for step in (self.pairs, self.pair_codes, self.codes, self.cells):
+            steps.insert(0, {name: formula for name, formula in step.items() if name in used})
+            used = used.union(*map(names_in, steps[0].values()))
+        return steps
 
     # -- cells --------------------------------------------------------------------------------------------------------
 
-    def _add_number(self, at: int, column: JsonObject) -> None:
+    def _add_number(self, index: int, column: JsonObject) -> None:
         """Add the number of a cell, within bounds, its code and its level."""
-        name, cell = f"x{at}", Named(f"n{at}")
-        self.cells[cell.name] = NumberCell(column)
-        most = min((farthest(table) for table in self._densities(at)), default=1e140)
-        bounded = Choice(call("missing", cell), NO_NUMBER, within(cell, -most, most))
-        refused = call("<", cell, 0.0) if "refuses" in column else None
-        if refused is not None:
-            bounded = Choice(call("missing", cell), NO_NUMBER, Choice(refused, NO_NUMBER, bounded.otherwise))
-        self.codes[name] = bounded
-        cuts = tuple(map(float, column["cuts"]))
-        code: Formula = BinCode(cell, cuts) if cuts else Number(0)
-        code = code if refused is None else Choice(refused, Number(-1), code)
-        self.codes[f"c{at}"] = unless_missing(cell, code, int(column["missing"]))
+        cell, cuts = Named(f"n{index}"), column["cuts"]
+        self.cells[cell.name] = Cell(column)
+        x = bounded(cell, [t["table"] for t in self.terms if t["kind"] == "density" and t["columns"] == [index]])
+        code: Formula = BinCode(cell, cuts) if len(cuts) else Number(0)
         low, high, center = (float(column[field]) for field in ("low", "high", "center"))
         level = call("*", call("-", within(cell, low, high), center), float(column["steps"]))
-        rounded = call("-", call("+", level, ROUNDING), ROUNDING)
-        self.codes[f"l{at}"] = unless_missing(cell, call("/", rounded, 4096.0))
-        self._add_pair_codes(at, column)
+        level = call("/", call("-", call("+", level, ROUNDING), ROUNDING), 4096.0)
+        for name, value, if_missing, if_refused in (
+            (f"x{index}", x, NO_NUMBER, NO_NUMBER),
+            (f"c{index}", code, Number(int(column["missing"])), Number(-1)),
+            (f"l{index}", level, Number(0.0), Number(0.0)),
+        ):
+            if "refuses" in column:  # a negative number, which contributes nothing
+                value = Choice(call("<", cell, 0.0), if_refused, value)
+            self.codes[name] = Choice(call("missing", cell), if_missing, value)
+        self._add_pair_codes(index, column, [len(cuts), column["missing"]])
 
-    def _add_label(self, at: int, column: JsonObject) -> None:
-        """Add the code of a label."""
+    def _add_category(self, index: int, column: JsonObject) -> None:
+        """Add the code of a category."""
         values = column["values"]
         codes = dict(zip(values, map(int, column.get("codes", range(len(values)))), strict=True))
         no_value = tuple(text for text in column.get("no_value", ()) if text not in codes)
-        self.cells[f"v{at}"] = LabelCell(column)
-        self.codes[f"c{at}"] = LabelCode(Named(f"v{at}"), column, codes, no_value)
-        self._add_pair_codes(at, column)
+        self.cells[f"v{index}"] = Cell(column)
+        self.codes[f"c{index}"] = CategoryCode(Named(f"v{index}"), column, codes, no_value)
+        self._add_pair_codes(index, column, [*codes.values(), column["missing"], column["unseen"]])
 
-    def _add_pair_codes(self, at: int, column: JsonObject) -> None:
-        """Add the code in tables of pairs, where it is another one."""
+    def _add_pair_codes(self, index: int, column: JsonObject, codes: Sequence[int]) -> None:
+        """Add the code in tables of pairs, where it is another one, and how many codes there are."""
+        self.sizes[f"c{index}"] = size = int(max(codes)) + 1
         if "pair_codes" in column:
-            known = [*map(int, column["pair_codes"])]
-            known += [-1] * (greatest_code(column) + 1 - len(known))
-            self.pair_codes[f"q{at}"] = Lookup(Named(f"c{at}"), (-1, *known))
+            pair_codes = np.full(size + 1, -1)
+            pair_codes[1 : len(column["pair_codes"]) + 1] = column["pair_codes"]
+            self.pair_codes[f"q{index}"] = Lookup(Named(f"c{index}"), pair_codes)
+            self.sizes[f"q{index}"] = int(pair_codes.max()) + 1
 
-    def _densities(self, at: int) -> Iterator[Floats]:
-        for term in self.content["terms"]:
-            if term["kind"] == "density" and term["columns"] == [at]:
-                yield term["table"]
-
-    def _pair_code(self, at: int) -> Named:
-        return Named(f"q{at}" if f"q{at}" in self.pair_codes else f"c{at}")
+    def _pair_code(self, index: int) -> Named:
+        return Named(f"q{index}" if f"q{index}" in self.pair_codes else f"c{index}")
 
     # -- terms --------------------------------------------------------------------------------------------------------
 
-    def _scores(self, place: int, term: JsonObject) -> Iterator[Formula | None]:
-        """Yield the score of each class; none where it is 0."""
+    def _scores(self, place: int, term: JsonObject) -> list[Formula]:
+        """Return formulas whose sum is the scores of a term."""
         kind, columns, table = term["kind"], term["columns"], term["table"]
         if kind in DENSITIES:
             x = Named(f"x{columns[0]}")
-            yield from (unless_missing(x, DENSITIES[kind](x, line)) for line in table)
-            return
-        yield from [None] * (self.classes - table.shape[-1])
-        for k in range(table.shape[-1]):
-            yield self._score(place, kind, columns, table[..., k])
-
-    def _score(self, place: int, kind: str, columns: list[int], values: Floats) -> Formula:
-        """Return the score of one class by its part of the table."""
-        if kind == "table":
-            return self._looked_up(Named(f"c{columns[0]}"), values)
-        if kind == "pair":
-            return self._pair(place, columns, values)
+            return [density(kind, x, table)]
         level = Named(f"l{columns[0]}")
-        if kind == "slope":
-            slope = call("*", level, float(values[0]))
-            return slope if len(values) == 1 else call("+", slope, call("*", call("*", level, level), float(values[1])))
-        if kind == "product":
-            return call("*", call("*", level, Named(f"l{columns[1]}")), float(values))
-        assert kind == "slopes", kind
-        return call("*", level, self._looked_up(self._pair_code(columns[1]), values))
+        match kind:
+            case "table":
+                return [self._line(Named(f"c{columns[0]}"), table)]
+            case "pair":
+                return [self._line_of_pair(Named(f"t{place}"), columns, table)]
+            case "slope":
+                powers = (level, call("*", level, level))
+                return [call("*", power, line) for power, line in zip(powers, table, strict=False)]
+            case "product":
+                return [call("*", call("*", level, Named(f"l{columns[1]}")), table)]
+            case "slopes":
+                return [call("*", level, self._line(self._pair_code(columns[1]), table))]
+        raise InvalidInput(f"The model has a term of kind {kind!r}, which only JavaScript and JSON can hold.")
 
-    def _greatest(self, code: Named) -> int:
-        """Return the greatest number that a code, or a code in pairs, may be."""
-        known = self.pair_codes.get(code.name)
-        if isinstance(known, Lookup):
-            return int(max(known.values))
-        return greatest_code(self.content["columns"][int(code.name[1:])])
+    def _line(self, code: Named, table: Floats) -> Lookup:
+        """Return the line of a code; those of -1 and of codes beyond the end are 0."""
+        lines = np.zeros((max(self.sizes[code.name], len(table)) + 1, *table.shape[1:]))
+        lines[1 : len(table) + 1] = finite(table)
+        return Lookup(code, lines)
 
-    def _looked_up(self, code: Named, values: Floats) -> Lookup:
-        """Return the value of a code; of -1 and of codes beyond the end it is 0."""
-        beyond = max(self._greatest(code) + 1 - len(values), 0)
-        return Lookup(code, (0.0, *map(finite, values), *[0.0] * beyond))
-
-    def _pair(self, place: int, columns: list[int], values: Floats) -> Lookup:
-        """Return the value of two codes; a line and a column of zeros stand for codes that are -1."""
-        codes = [self._pair_code(at) for at in columns]
-        sizes = [max(self._greatest(one) + 1, size) for one, size in zip(codes, values.shape, strict=True)]
-        framed = np.zeros((sizes[0] + 1, sizes[1] + 1))
-        framed[1 : values.shape[0] + 1, 1 : values.shape[1] + 1] = values
-        lines = call("*", call("+", codes[0], 1), framed.shape[1])
-        self.pairs[f"t{place}"] = call("+", lines, codes[1])
-        return Lookup(Named(f"t{place}"), tuple(map(finite, framed.ravel())))
-
-
-def within(cell: Named, low: float, high: float) -> Formula:
-    """Return a number clipped to a range."""
-    return Choice(call("<", cell, low), Number(low), Choice(call("<", high, cell), Number(high), cell))
+    def _line_of_pair(self, name: Named, columns: Sequence[int], table: Floats) -> Lookup:
+        """Return the line of two codes; those of codes that are -1 or beyond the end are 0."""
+        first, second = map(self._pair_code, columns)
+        sizes = [max(self.sizes[code.name], size) + 1 for code, size in zip((first, second), table.shape, strict=False)]
+        lines = np.zeros((*sizes, table.shape[2]))
+        lines[1 : table.shape[0] + 1, 1 : table.shape[1] + 1] = finite(table)
+        self.pairs[name.name] = call("+", call("*", call("+", first, 1), sizes[1]), second)
+        return Lookup(name, lines.reshape(-1, table.shape[2]))
 
 
-def greatest_code(column: JsonObject) -> int:
-    """Return the greatest code that a cell of a column may have."""
-    codes: list[Json] = [column.get("missing", -1), column.get("unseen", -1)]
-    if column["kind"] == "number":
-        codes.append(len(column["cuts"]))
-    else:
-        codes.extend(column["codes"] if "codes" in column else [len(column["values"]) - 1])
-    return int(max(codes))
+def finite(scores: Floats) -> Floats:
+    """Return scores with what stands for minus infinity."""
+    return np.maximum(scores, RULED_OUT)
+
+
+def scoring_steps(content: JsonObject) -> list[Step]:
+    """Return the steps from the cells of a row to the probabilities: p0, p1 and so on, and the best of them."""
+    scores, classes = ScoreFormulas(content), len(content["classes"])
+    joint = {f"j{k}": of_class(scores.joint, k, classes) for k in range(classes)}
+    return [step for step in (*scores.steps(), joint, *probability_steps(content)) if step]
 
 
 def probability_steps(content: JsonObject) -> list[Step]:
     """Return the steps from scores to probabilities: softmax, mixed with the least probability of each class."""
     classes = range(len(content["classes"]))
     top, whole = Named("top"), Named("whole")
-    ruled_out = call("<", top, BEYOND)
     odds: Step = {}
     for k, fallback in zip(classes, content["fallback"], strict=True):
         less = call("-", Named(f"j{k}"), top)
-        own = Choice(call("<", less, LEAST_EXPONENT), Number(0.0), call("exp", less))
-        odds[f"e{k}"] = Choice(ruled_out, Number(exp(fallback)), own)
-    above = 1.0 - float(np.sum(content["floor"]))
+        odds_of_class = Choice(call("<", less, LEAST_EXPONENT), Number(0.0), call("exp", less))
+        odds[f"e{k}"] = Choice(call("<", top, BEYOND), Number(exp(fallback)), odds_of_class)
     shares = [call("/", Named(f"e{k}"), whole) for k in classes]
     floor = [float(p) for p in content["floor"]]
     if any(floor):
+        above = 1.0 - float(np.sum(floor))
         shares = [call("+", call("*", share, above), least) for share, least in zip(shares, floor, strict=True)]
     return [
-        {"top": greatest([Named(f"j{k}") for k in classes])},
+        {"top": combined("max", [Named(f"j{k}") for k in classes])},
         odds,
-        {"whole": total([Named(f"e{k}") for k in classes])},
+        {"whole": combined("+", [Named(f"e{k}") for k in classes])},
         {f"p{k}": share for k, share in zip(classes, shares, strict=True)},
-        {"best": greatest([Named(f"p{k}") for k in classes])},
+        {"best": combined("max", [Named(f"p{k}") for k in classes])},
     ]

@@ -1,14 +1,16 @@
-"""The five classic classifiers under scikit-learn's names: change the import, keep the code. And a counter of words.
+"""The five classifiers under scikit-learn's names: change the import, keep the code. And a fast `CountVectorizer`.
+
+Arrays, frames and sparse matrices come in, predictions and counts of words go out. Imports `export` (for skl2onnx),
+`model`, `counting` and below, not `estimator`.
 
 >>> from naively.sklearn import GaussianNB
 >>> GaussianNB().fit([[1.0], [1.2], [3.1], [2.9]], ["a", "a", "b", "b"]).predict([[1.1], [3.0]])
 array(['a', 'b'], dtype='<U1')
 """
 
-from .bernoulli import BernoulliNB
 from .categorical import CategoricalNB
+from .discrete import BernoulliNB, ComplementNB, MultinomialNB
 from .gaussian import GaussianNB
-from .multinomial import ComplementNB, MultinomialNB
 from .onnx_converters import register_onnx_converters
 from .text_counter import TextCounter
 

@@ -3,32 +3,66 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted
 
 from .._threads import allowed
 from .._types import AnyArray, Codes, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
-from ..model.estimate import estimate
 from ..model.scorer import AdditiveModel, NaiveModel
 from ..stats import Axis, Counts, CountsAccumulator
-from .array_api import Foreign, to_numpy, to_place_of
-from .class_codes import codes_among, encode_classes
-from .fitted_counts import Assumptions, FittedCounts, Parameters, float_type, unshared
-from .validation import check_class_labels, is_plain, is_plain_target, python_labels, validated, validated_weights
+from .input import (
+    INT64,
+    Foreign,
+    check_class_labels,
+    codes_among,
+    encode_classes,
+    is_plain,
+    is_plain_target,
+    python_labels,
+    to_numpy,
+    to_place_of,
+    validated,
+    validated_weights,
+)
 
 COLUMN = "X"  # the whole matrix is one wide column
-INT64 = np.dtype(np.int64)
 # An accumulator of the kind that a classifier starts with, and which only it looks into.
 AnyAccumulator: TypeAlias = Any
+# What a classifier needs of its parameters to estimate, by name.
+Parameters: TypeAlias = dict[str, Any]
+
+
+@dataclass(eq=False)
+class Fitted:
+    """The counts of a fitted classifier, and what follows from them and its parameters, estimated on first use."""
+
+    kind: type[BaseNB]
+    accumulator: CountsAccumulator
+    classes: AnyArray
+    dtype: np.dtype[Any]  # of scores, from the rows that were learned first
+    parameters: Parameters
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Everything counted so far."""
+        return self.accumulator.value()
+
+    @cached_property
+    def model(self) -> NaiveModel:
+        """The model of the counts."""
+        return self.kind._estimate(self.counts, self.parameters)
 
 
 class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -36,8 +70,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     n_jobs: int | None
     n_features_in_: int
-    _counted: FittedCounts
-    _kinds = "fiub"  # of types that are taken as they are; s stands for sparse
+    _counted: Fitted
+    _kinds = "fiub"  # of types that the kernels read as they are; s stands for sparse
     _place: Foreign | None = None  # of the rows it was fitted with, if they came from another library than NumPy
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {"n_jobs": [None, Integral]}
@@ -49,88 +83,77 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return an empty accumulator for matrices like X."""
 
     @abstractmethod
-    def _assume(self, counts: Counts) -> Assumptions:
-        """Return what to estimate with, from the parameters as they were at the last fit."""
+    def _settled(self, classes: int) -> Parameters:
+        """Return copies of the parameters to estimate with, checked against the data."""
 
-    def _check_X(self, X: TableLike) -> Matrix:
-        return validated(self, X, reset=False)
+    @classmethod
+    @abstractmethod
+    def _estimate(cls, counts: Counts, parameters: Parameters) -> NaiveModel:
+        """Return the model of these counts."""
 
-    def _check_X_y(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
-        X, y = validated(self, X, y, reset=reset)
-        return X, y
+    def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
+        """Return X (and y) if they can be counted, or X alone if it can be scored."""
+        return validated(self, X, *y, reset=reset)
 
-    def _check_parameters(self, classes: int) -> None:
-        """Refuse parameters that do not go with the data, before anything is counted."""
-
-    def _make_ready(
-        self, accumulator: AnyAccumulator, X: Matrix, weights: Floats | None, *, thorough: bool = False
-    ) -> AnyAccumulator:
-        """Return the accumulator prepared for what X holds; thoroughly, if it refused a row of X before."""
+    def _prepared(self, accumulator: AnyAccumulator, X: Matrix, weights: Floats | None) -> AnyAccumulator:
+        """Return the accumulator with room for what X holds."""
         return accumulator
 
     # -- learning -----------------------------------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> Self:
-        """Learn from these rows alone.
+        """Fit the classifier to X and y.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
+            Training samples.
         y : array-like of shape (n_samples,)
-            The class of each row.
+            Class labels.
         sample_weight : array-like of shape (n_samples,), optional
-            How much each row weighs: 2 is two rows, 0 is none.
+            Sample weights: 2 counts a sample twice, 0 leaves it out.
 
         Returns
         -------
         Self
             The fitted classifier.
         """
-        before = dict(vars(self))
-        try:
+        with unchanged_by_errors(self):
             X, y = self._accepted(X, y, reset=True)
             if not is_plain_target(y):
                 check_classification_targets(y)
             classes, codes = encode_classes(y)
-            return self._learn(X, y, codes, classes, sample_weight, learned=None)
-        except BaseException:
-            restore(self, before)
-            raise
+            return self._learn(X, y, codes, classes, sample_weight, before=None)
 
     def partial_fit(
         self, X: TableLike, y: ColumnLike, classes: ColumnLike = None, sample_weight: ColumnLike = None
     ) -> Self:
-        """Learn from these rows too: the result is that of one `fit` on all rows.
+        """Learn a batch of samples; the result equals one `fit` on all batches.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
+            Training samples.
         y : array-like of shape (n_samples,)
-            The class of each row.
-        classes : array-like, optional
-            All classes that will ever come; needed at the first call.
+            Class labels.
+        classes : array-like of shape (n_classes,), optional
+            All classes that y can hold in any call; required at the first call.
         sample_weight : array-like of shape (n_samples,), optional
-            How much each row weighs.
+            Sample weights.
 
         Returns
         -------
         Self
             The fitted classifier.
         """
-        before = dict(vars(self))
-        try:
-            learned: FittedCounts | None = before.get("_counted")
-            if learned is None:
+        with unchanged_by_errors(self):
+            before: Fitted | None = vars(self).get("_counted")
+            if before is None:
                 self._validate_params()
-            known = learned.classes if learned and classes is None else self._known_classes(classes)
-            X, y = self._accepted(X, y, reset=learned is None)
-            return self._learn(X, y, codes_among(known, y), known, sample_weight, learned)
-        except BaseException:
-            restore(self, before)
-            raise
+            declared = before.classes if before and classes is None else self._declared_classes(classes, before)
+            X, y = self._accepted(X, y, reset=before is None)
+            return self._learn(X, y, codes_among(declared, y), declared, sample_weight, before)
 
     def _accepted(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
         """Return rows and classes that can be counted.
@@ -141,19 +164,18 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             if reset:
                 self.n_features_in_, self._place = X.shape[1], None
                 self.__dict__.pop("feature_names_in_", None)
+            if reset or self._has_features_of(X):
                 return X, y
-            if self._knows_columns_of(X):
-                return X, y
-        X, y = self._check_X_y(X, y, reset=reset)
+        X, y = self._checked(X, y, reset=reset)
         check_class_labels(y)
         return X, y
 
-    def _knows_columns_of(self, X: TableLike) -> bool:
-        """Tell whether a plain X has the columns learned before, and they have no names to compare."""
+    def _has_features_of(self, X: Matrix) -> bool:
+        """Tell whether a plain X has the features learned before, and these have no names to compare."""
         return X.shape[1] == self.n_features_in_ and "feature_names_in_" not in vars(self)
 
-    def _known_classes(self, classes: ColumnLike) -> AnyArray:
-        known: AnyArray | None = self._counted.classes if hasattr(self, "_counted") else None
+    def _declared_classes(self, classes: ColumnLike, before: Fitted | None) -> AnyArray:
+        """Return the classes given to `partial_fit`, which must be those given before."""
         if classes is None:
             raise InvalidInput("classes must be passed on the first call to partial_fit.")
         if np.ndim(to_numpy(classes)) != 1 or not len(classes):
@@ -163,177 +185,159 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         classes = np.asarray(python_labels(classes))
         check_class_labels(classes)
         declared = np.asarray(unique_labels(classes))
-        if known is not None and (len(classes) != len(known) or not np.array_equal(known, declared)):
+        if before and (len(classes) != len(declared) or not np.array_equal(before.classes, declared)):
             raise InvalidInput(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}",
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {before.classes!r}",
                 setting="classes",
             )
         return declared
 
     def _learn(
         self,
-        X: TableLike,
-        y: ColumnLike,
+        X: Matrix,
+        y: AnyArray,
         codes: Codes,
         classes: AnyArray,
         sample_weight: ColumnLike,
-        learned: FittedCounts | None,
+        before: Fitted | None,
     ) -> Self:
         weights, threads = validated_weights(sample_weight, X.shape[0]), allowed(self.n_jobs, cell_count(X))
-        self._check_parameters(len(classes))
-        if learned is None:
+        parameters = self._settled(len(classes))
+        if before is None:
             axis = Axis.numbered(len(classes))
-            counts = CountsAccumulator(axis, {COLUMN: self._start(axis, X)})
-            learned = FittedCounts(counts, classes, float_type(X.dtype))
-        self._count(learned.accumulator, X, y, codes, weights, threads)
-        # Copies: estimates are made on first use, and a list or array of the user may have changed by then.
-        learned.changed({name: unshared(getattr(self, name)) for name in self._parameter_constraints})
-        self.classes_, self._counted = to_place_of(learned.classes, self._place), learned
-        return self
-
-    def _count(
-        self, counts: CountsAccumulator, X: TableLike, y: ColumnLike, codes: Codes, weights: Floats | None, threads: int
-    ) -> None:
-        """Count the rows; if one is refused, everything stays as it was."""
-        before = counts.columns[COLUMN]
+            accumulator = CountsAccumulator(axis, {COLUMN: self._start(axis, X)})
+            dtype = float_type(X.dtype)
+        else:
+            accumulator, dtype = before.accumulator, before.dtype
+        column = accumulator.columns[COLUMN]
         try:
-            counts.columns[COLUMN] = self._make_ready(before, X, weights)
-            try:
-                arrays.add(counts, {COLUMN: X}, codes, weights, threads)
-            except RowRefused:
-                counts.columns[COLUMN] = self._make_ready(before, X, weights, thorough=True)
-                arrays.add(counts, {COLUMN: X}, codes, weights, threads)
+            accumulator.columns[COLUMN] = self._prepared(column, X, weights)
+            arrays.add(accumulator, {COLUMN: X}, codes, weights, threads)
         except BaseException as error:
-            counts.columns[COLUMN] = before
+            accumulator.columns[COLUMN] = column
             if isinstance(error, (RowRefused, NumberTooLarge)):
-                self._check_X_y(X, y, reset=False)  # raises scikit-learn's error
+                self._checked(X, y)  # raises scikit-learn's error
             raise
+        self._counted = Fitted(type(self), accumulator, classes, dtype, parameters)
+        self.classes_ = to_place_of(classes, self._place)
+        return self
 
     # -- what was learned ---------------------------------------------------------------------------------------
 
     @property
-    def _learned(self) -> FittedCounts:
-        try:
-            return self._counted
-        except AttributeError:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            ) from None
-
-    @property
-    def _assumptions(self) -> Assumptions:
-        learned = self._learned
-        if learned.assumptions is None:
-            learned.assumptions = self._assume(learned.counts)
-        return learned.assumptions
-
-    @property
-    def _model(self) -> NaiveModel:
-        learned = self._learned
-        if learned.model is None:
-            family, settings, log_prior, fallback = self._assumptions
-            learned.model = estimate(learned.counts, {COLUMN: family}, settings, log_prior, fallback)
-        return learned.model
+    def _learned(self) -> Fitted:
+        if "_counted" not in vars(self):
+            check_is_fitted(self, "_counted")
+        return self._counted
 
     @property
     def _likelihood(self) -> Any:  # of the family of the classifier, which knows its fields
-        return self._model.likelihoods[COLUMN]
+        return self._learned.model.likelihoods[COLUMN]
 
     @property
     def class_count_(self) -> Floats:
-        """Rows of each class, by weight."""
+        """Number of samples of each class, by weight."""
         return self._learned.counts.rows.copy()
 
-    # -- answering ----------------------------------------------------------------------------------------------
+    # -- predicting ---------------------------------------------------------------------------------------------
 
-    def _answer(self, ask: Callable[..., AnyArray], X: TableLike, **how: npt.DTypeLike | AnyArray) -> AnyArray:
-        """Return what the model answers about these rows; ask is a method of Model."""
-        model = self._model  # first, because what is not fitted yet cannot tell how many columns it expects
-        plain = is_plain(X, self._kinds) and self._knows_columns_of(X)
-        rows = X if plain else arrays.kernel_matrix(self._check_X(X))
+    def _scored(self, score: Callable[..., AnyArray], X: TableLike, **how: npt.DTypeLike | AnyArray) -> AnyArray:
+        """Return what a method of the model gives for these rows."""
+        model = self._learned.model  # first, because what is not fitted yet cannot tell how many features it expects
+        plain = is_plain(X, self._kinds) and self._has_features_of(X)
+        rows = X if plain else arrays.kernel_matrix(self._checked(X)[0])
         threads = allowed(self.n_jobs, cell_count(rows) * len(self._counted.classes))
         try:
-            return ask(model, {COLUMN: rows}, threads, missing=False, **how)
+            return score(model, {COLUMN: rows}, threads, missing=False, **how)
         except RowRefused:
-            self._check_X(X)  # raises scikit-learn's error, unless the user told scikit-learn not to look
-            return ask(model, {COLUMN: rows}, threads, **how)
+            self._checked(X)  # raises scikit-learn's error, unless the user told scikit-learn not to look
+            return score(model, {COLUMN: rows}, threads, **how)
 
-    def _answer_type(self, X: TableLike) -> npt.DTypeLike:
-        """Return the type of the probabilities."""
+    def _dtype_of_scores(self, X: TableLike) -> npt.DTypeLike:
         return np.float64
 
     def predict_joint_log_proba(self, X: TableLike) -> Floats:
-        """Return joint log probabilities, log P(row, class).
+        """Return joint log probability estimates, log P(x, class).
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
+            The samples.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Unnormalized log probabilities, classes in the order of `classes_`.
+            Joint log probabilities, with classes in the order of `classes_`.
         """
-        return self._answer(AdditiveModel.log_joint, X, dtype=self._answer_type(X))
+        return self._scored(AdditiveModel.log_joint, X, dtype=self._dtype_of_scores(X))
 
     def predict_log_proba(self, X: TableLike) -> Floats:
-        """Return log probabilities, log P(class | row).
+        """Return log probability estimates, log P(class | x).
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
+            The samples.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Log probabilities, classes in the order of `classes_`.
+            Log probabilities, with classes in the order of `classes_`.
         """
-        return self._answer(AdditiveModel.log_posterior, X, dtype=self._answer_type(X))
+        return self._scored(AdditiveModel.log_posterior, X, dtype=self._dtype_of_scores(X))
 
     def predict_proba(self, X: TableLike) -> Floats:
-        """Return probabilities, P(class | row).
+        """Return probability estimates, P(class | x).
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
+            The samples.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, classes in the order of `classes_`.
+            Probabilities, with classes in the order of `classes_`.
         """
-        return self._answer(AdditiveModel.posterior, X, dtype=self._answer_type(X))
+        return self._scored(AdditiveModel.posterior, X, dtype=self._dtype_of_scores(X))
 
     def predict(self, X: TableLike) -> AnyArray:
-        """Return the most probable class of each row.
+        """Return the most probable class of each sample.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
+            The samples.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            The class of each row, as it was written in `y`.
+            The predicted classes.
         """
         classes = self._learned.classes
         if classes.dtype == INT64:
-            return self._answer(AdditiveModel.most_probable, X, labels=classes)
-        found: AnyArray = classes[self._answer(AdditiveModel.most_probable, X)]
-        return found
+            return self._scored(AdditiveModel.most_probable, X, labels=classes)
+        predicted: AnyArray = classes[self._scored(AdditiveModel.most_probable, X)]
+        return predicted
 
 
-def restore(estimator: BaseEstimator, before: Parameters) -> None:
-    """Leave the estimator as it was before something went wrong."""
-    vars(estimator).clear()
-    vars(estimator).update(before)
+@contextmanager
+def unchanged_by_errors(estimator: BaseEstimator) -> Iterator[None]:
+    """Restore the estimator if something goes wrong."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
-def cell_count(X: TableLike) -> int:
-    """Return how many cells of the matrix are looked at."""
+def cell_count(X: Matrix) -> int:
+    """Return how many cells of the matrix are stored."""
     return int(X.nnz if arrays.is_sparse(X) else X.size)
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:  # of any array
+    """Return the type of scores of rows of this type: their own if it is float32 or float64."""
+    return dtype.newbyteorder("=") if dtype.kind == "f" and dtype.itemsize in (4, 8) else np.dtype(np.float64)

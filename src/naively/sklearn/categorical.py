@@ -1,15 +1,13 @@
-"""CategoricalNB: codes."""
+"""CategoricalNB: categorical features as codes."""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
+from sklearn import naive_bayes as theirs
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_non_negative
 
 from .._threads import allowed
@@ -18,34 +16,32 @@ from ..counting import arrays
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Categorical
 from ..stats import Axis, CodesAccumulator
+from .base import COLUMN, BaseNB, Parameters
 from .discrete import DiscreteNB
-from .fitted_counts import Parameters
-from .validation import validated
+from .input import validated
 
-# Counts of all codes of all columns, over all classes: 1 GiB. Beyond this the codes are surely no codes.
-MOST_CELLS = 2**27
-# So many rows are looked at for the highest codes.
-SAMPLE = 1 << 16
+# Counts of all codes of all features, over all classes: 1 GiB. With more, the features are surely not codes.
+MOST_COUNTS = 2**27
 ADVICE = "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder to make them."
 
 
 class CategoricalNB(DiscreteNB):
-    """Categorical naive Bayes, as `sklearn.naive_bayes.CategoricalNB`; an unseen code is ignored.
+    """Categorical naive Bayes, as `sklearn.naive_bayes.CategoricalNB`; an unseen category is ignored.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Additive (Laplace) smoothing: pseudo-counts of each code in each class.
+        Additive (Laplace or Lidstone) smoothing parameter; 0 is no smoothing.
     force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is kept; raised to it otherwise.
+        Whether to use an alpha below 1e-10 as it is; if False, it is raised to 1e-10 with a warning.
     fit_prior : bool, default=True
-        Whether classes are as probable as they are frequent, or all alike.
+        Whether to estimate class priors from the data; if False, a uniform prior is used.
     class_prior : array-like of shape (n_classes,), optional
-        Probability of each class.
+        Prior probabilities of the classes, used instead of estimated ones.
     min_categories : int or array-like of shape (n_features,), optional
-        How many codes each column has at least.
+        Minimum number of categories, for all features or one per feature. By default it follows from the data.
     n_jobs : int, optional
-        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use, as with -1.
+        Number of threads. None means `NAIVELY_THREADS`, or all CPUs that the process may use, like -1.
 
     Attributes
     ----------
@@ -64,11 +60,7 @@ class CategoricalNB(DiscreteNB):
 
     _kinds = "iub"
 
-    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **DiscreteNB._parameter_constraints,
-        "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints = theirs.CategoricalNB._parameter_constraints | BaseNB._parameter_constraints
 
     def __init__(
         self,
@@ -80,80 +72,68 @@ class CategoricalNB(DiscreteNB):
         min_categories: int | npt.ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.n_jobs = n_jobs
+        super().__init__(
+            alpha=alpha, force_alpha=force_alpha, fit_prior=fit_prior, class_prior=class_prior, n_jobs=n_jobs
+        )
         self.min_categories = min_categories
 
-    def _check_X(self, X: TableLike) -> Matrix:
-        X = whole_number_codes(self, X, reset=False)
-        check_non_negative(X, "CategoricalNB (input X)")
-        return X
+    @staticmethod
+    def _family(parameters: Parameters) -> Categorical:
+        return Categorical()
 
-    def _check_X_y(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
-        X, y = whole_number_codes(self, X, y, reset=reset)
-        check_non_negative(X, "CategoricalNB (input X)")
-        return X, y
+    def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
+        """Return X as whole numbers (and y), if it can be read so."""
+        try:
+            with np.errstate(invalid="raise"):  # a number too large for an integer would become any other
+                checked = validated(self, X, *y, dtype="int", ensure_all_finite=True, reset=reset)
+        except FloatingPointError:
+            raise InvalidInput(f"X holds numbers too large to be codes. {ADVICE}") from None
+        except ValueError as error:
+            if "invalid literal for int()" not in str(error):
+                raise
+            raise InvalidInput(f"X holds texts: {error}. {ADVICE}") from None
+        check_non_negative(checked[0], "CategoricalNB (input X)")
+        return checked
 
-    def _start(self, classes: Axis, X: TableLike) -> CodesAccumulator:
-        return CodesAccumulator(
-            classes, affordable_sizes(self._least_sizes(X.shape[1]), len(classes)), allow_missing=False
-        )
-
-    def _least_sizes(self, columns: int) -> Longs:
-        if self.min_categories is None:
-            return np.zeros(columns, dtype=np.int64)
-        least = np.asarray(self.min_categories)
+    def _start(self, classes: Axis, X: Matrix) -> CodesAccumulator:
+        least = np.asarray(0 if self.min_categories is None else self.min_categories)
         if not np.issubdtype(least.dtype, np.signedinteger):
             raise InvalidSetting(f"'min_categories' should have integral type. Got {least.dtype} instead.")
-        if least.ndim and least.shape != (columns,):
+        if least.ndim and least.shape != (X.shape[1],):
             raise InvalidSetting(
-                f"'min_categories' should have shape ({columns},) when an array-like is provided. "
+                f"'min_categories' should have shape ({X.shape[1]},) when an array-like is provided. "
                 f"Got {least.shape} instead."
             )
-        return np.broadcast_to(np.maximum(least, 0).astype(np.int64), (columns,))
+        sizes = np.broadcast_to(np.maximum(least, 0).astype(np.int64), X.shape[1:])
+        return CodesAccumulator(classes, affordable_sizes(sizes, len(classes)), allow_missing=False)
 
-    def _make_ready(
-        self, accumulator: CodesAccumulator, X: TableLike, weights: Floats | None, *, thorough: bool = False
-    ) -> CodesAccumulator:
-        """Return an accumulator with room for the codes of X.
-
-        Of many rows only the first are looked at: these hold the highest codes as a rule, and if one is missed its row
-        is refused, and all are looked at.
-        """
-        rows = slice(None if thorough else SAMPLE)
-        X = X[rows] if weights is None else X[rows][weights[rows] > 0]  # a row of no weight was never there
-        if not len(X):
-            return accumulator
+    def _prepared(self, accumulator: CodesAccumulator, X: Matrix, weights: Floats | None) -> CodesAccumulator:
+        if weights is not None and not weights.all():
+            X = X[weights > 0]  # a row of weight 0 does not exist
         least, largest = arrays.ranges(arrays.kernel_matrix(X), allowed(self.n_jobs))
         if least.min() < 0:
             raise InvalidInput("Negative values in data passed to CategoricalNB (input X)")
         return accumulator.grown(affordable_sizes(np.maximum(largest + 1, accumulator.sizes), len(accumulator.classes)))
 
-    def _family(self, parameters: Parameters) -> Categorical:
-        return Categorical()
-
     @property
     def feature_count_(self) -> Floats:
-        """Codes have no `feature_count_` but a `category_count_`."""
+        """Codes have a `category_count_` instead."""
         raise AttributeError("CategoricalNB has category_count_, one table for each column, and no feature_count_.")
 
     @property
     def category_count_(self) -> list[Floats]:
-        """For each column, the rows of each class and code."""
-        return [table.n.copy() for table in self._learned.counts.columns["X"].tables]
+        """For each feature, the number of samples of each class and category."""
+        return [table.n.copy() for table in self._learned.counts.columns[COLUMN].tables]
 
     @property
     def feature_log_prob_(self) -> list[Floats]:
-        """For each column, the logarithm of each code's probability in each class."""
+        """For each feature, the logarithm of the probability of each category per class."""
         return [table.log_p.copy() for table in self._likelihood.tables]
 
     @property
     def n_categories_(self) -> Longs:
-        """How many codes each column has."""
-        sizes: Longs = self._learned.accumulator.columns["X"].sizes
+        """Number of categories of each feature."""
+        sizes: Longs = self._learned.accumulator.columns[COLUMN].sizes
         return sizes
 
     def __sklearn_tags__(self) -> Tags:
@@ -164,22 +144,9 @@ class CategoricalNB(DiscreteNB):
         return tags
 
 
-def whole_number_codes(estimator: BaseEstimator, X: TableLike, *y: ColumnLike, reset: bool) -> Matrix:
-    """Return X as whole numbers (and y), if it can be read so."""
-    try:
-        with np.errstate(invalid="raise"):  # a number too large for an integer would become any other
-            return validated(estimator, X, *y, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
-    except FloatingPointError:
-        raise InvalidInput(f"X holds numbers too large to be codes. {ADVICE}") from None
-    except ValueError as error:
-        if "invalid literal for int()" not in str(error):
-            raise
-        raise InvalidInput(f"X holds texts: {error}. {ADVICE}") from None
-
-
 def affordable_sizes(sizes: AnyArray, classes: int) -> Longs:
-    """Return how many codes each column has, if a table of them fits into memory."""
-    if float(sizes.sum()) * classes > MOST_CELLS:
+    """Return how many codes each feature has, if tables of them fit into memory."""
+    if float(sizes.sum()) * classes > MOST_COUNTS:
         column = int(np.argmax(sizes))
         raise InvalidInput(f"Column {column} has {sizes[column]:.0f} codes; a table that long would not fit. {ADVICE}")
     return sizes.astype(np.int64)

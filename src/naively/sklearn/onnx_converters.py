@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._types import AnyArray, Floats, JsonObject
+from .._types import Floats, JsonObject
 from ..errors import InvalidInput, NotInstalled
-from ..export.exported import flat_of
-from ..export.onnx_columns import OnnxColumn, onnx_columns
-from ..export.onnx_densities import normal_densities
-from ..export.onnx_graph import OnnxGraph, Tensor, parts_of_row
-from ..export.onnx_model import joint_scores, label_and_probabilities, with_fallback
+from ..export.flat_file import flat_of
+from ..export.formulas import Formula, Lookup, Named, Total
+from ..export.onnx_graph import OnnxGraph, Tensor
+from ..export.onnx_model import check_inputs, joint_scores, label_and_probabilities, with_fallback
+from ..export.scoring import bounded, density, finite
 from ..families.bernoulli import FlagLikelihood
 from ..families.categorical import LogTables
 from ..families.gaussian import GaussianLikelihood
-from ..families.wide import Split
 from ..families.word_counts import WordWeights
 from .base import BaseNB
-from .bernoulli import BernoulliNB
 from .categorical import CategoricalNB
+from .discrete import BernoulliNB, ComplementNB, MultinomialNB
 from .gaussian import GaussianNB
-from .multinomial import ComplementNB, MultinomialNB
 
 # What skl2onnx hands over; it has no types.
 Scope: TypeAlias = Any
@@ -51,7 +47,7 @@ def register_onnx_converters() -> None:
     >>> register_onnx_converters()
     >>> X = np.array([[1.0], [1.2], [3.1], [2.9]])
     >>> model = to_onnx(GaussianNB().fit(X, ["a", "a", "b", "b"]), X, options={"zipmap": False})
-    >>> [one.name for one in model.graph.output]
+    >>> [output.name for output in model.graph.output]
     ['label', 'probabilities']
     """
     try:
@@ -66,154 +62,103 @@ def register_onnx_converters() -> None:
         update_registered_converter(kind, alias, shapes, convert_classifier, options=OPTIONS)
 
 
-class ContainerGraph(OnnxGraph):
-    """A graph whose nodes and constants are those of skl2onnx."""
-
-    def __init__(self, scope: Scope, container: Container) -> None:
-        super().__init__()
-        self.scope, self.container = scope, container
-
-    def unused_name(self, wanted: str) -> str:
-        """Return a name that nothing else in the graph has, and take it."""
-        return str(self.scope.get_unique_variable_name(wanted))
-
-    def add_node(
-        self, kind: str, inputs: Sequence[Tensor], output: Tensor, domain: str, attributes: dict[str, object]
-    ) -> None:
-        """Add a node that computes a given output."""
-        name = self.scope.get_unique_operator_name(kind)
-        self.container.add_node(kind, list(inputs), [output], op_domain=domain, name=name, **attributes)
-
-    def add_constant(self, name: str, array: AnyArray) -> None:
-        """Add an array under a given name."""
-        from onnx import TensorProto, helper
-
-        texts = array.dtype == object
-        kind = TensorProto.STRING if texts else helper.np_dtype_to_tensor_dtype(array.dtype)
-        content = [text.encode("utf-8") for text in array.ravel()] if texts else array.ravel()
-        self.container.add_initializer(name, kind, list(array.shape), content)
-
-
 def convert_classifier(scope: Scope, operator: Operator, container: Container) -> None:
     """Add the nodes of a fitted classifier."""
-    from onnx import TensorProto
+    from onnx import TensorProto, helper
     from skl2onnx.common.data_types import guess_proto_type
     from skl2onnx.common.utils_classifier import get_label_classes
+    from skl2onnx.helpers import add_onnx_graph
 
-    graph, classifier = ContainerGraph(scope, container), operator.raw_operator
-    x = graph.node("Cast", operator.inputs[0].full_name, to=TensorProto.DOUBLE)
+    classifier, graph = operator.raw_operator, OnnxGraph(["X"])
+    x = graph.node("Cast", "X", to=TensorProto.DOUBLE)
     if isinstance(classifier, BaseNB):
-        scores, content = joint_scores_of(graph, x, classifier), {"floor": 0.0}
+        scores, floor = scores_of_classifier(graph, x, classifier), np.zeros(1)
     else:
         content = flat_of(classifier).content
-        scores = joint_scores(graph, columns_of_matrix(graph, x, classifier, content), content)
+        name_columns(graph, x, classifier, content)
+        scores, floor = joint_scores(graph, content), content["floor"]
     classes = np.asarray(get_label_classes(scope, classifier))
     classes = classes.astype(object if classes.dtype.kind in "UO" else np.int64)
-    label, probabilities = label_and_probabilities(graph, scores, content, classes)
-    graph.add_node("Identity", [label], operator.outputs[0].full_name, "", {})
+    label, probabilities = label_and_probabilities(graph, scores, floor, classes)
     kind = guess_proto_type(operator.outputs[1].type)
-    graph.add_node("Cast", [probabilities], operator.outputs[1].full_name, "", {"to": kind})
+    outputs = [(label, guess_proto_type(operator.outputs[0].type)), (graph.node("Cast", probabilities, to=kind), kind)]
+    inputs = [helper.make_tensor_value_info("X", TensorProto.DOUBLE, None)]
+    results = [helper.make_tensor_value_info(name, type_, None) for name, type_ in outputs]
+    made = helper.make_graph(graph.nodes, "naively", inputs, results, graph.constants)
+    versions = [helper.make_opsetid("", container.target_opset)]
+    add_onnx_graph(scope, operator, container, helper.make_model(made, opset_imports=versions))
 
 
-def columns_of_matrix(graph: OnnxGraph, x: Tensor, model: Any, content: JsonObject) -> list[OnnxColumn]:
-    """Return the columns that a NaiveBayes uses, each read from the matrix of all."""
-    known = getattr(model, "feature_names_in_", None)
-    names = [f"x{at}" for at in range(model.n_features_in_)] if known is None else [str(name) for name in known]
-    found = list[OnnxColumn]()
-    for column in onnx_columns(content["columns"]):
-        if column.is_label:
+def name_columns(graph: OnnxGraph, x: Tensor, model: Any, content: JsonObject) -> None:
+    """Name the columns of the matrix that the columns of a NaiveBayes are."""
+    check_inputs(content["columns"])
+    for column in content["columns"]:
+        if column["kind"] != "number":
             raise InvalidInput(
-                f"Column {column.name!r} holds labels, and the input of a converted pipeline is a matrix of numbers. "
-                "Export the model by naively.export.onnx, whose inputs are columns of any kind.",
-                column=column.name,
+                f"Column {column['name']!r} holds categories, and the input of a converted pipeline is a matrix of "
+                "numbers. Export the model by naively.export.onnx, whose inputs are columns of any kind.",
+                column=column["name"],
             )
-        found.append(replace(column, tensor=graph.picked(x, [names.index(column.name)], len(names))))
-    return found
+    given = getattr(model, "feature_names_in_", None)
+    names = [f"x{index}" for index in range(model.n_features_in_)] if given is None else list(map(str, given))
+    cells = {column["name"]: f"n{index}" for index, column in enumerate(content["columns"])}
+    graph.add_matrix(x, [cells.get(name, f"not used: {name}") for name in names])
 
 
-def joint_scores_of(graph: OnnxGraph, x: Tensor, classifier: BaseNB) -> Tensor:
+# -- the five classifiers ---------------------------------------------------------------------------------------------
+
+
+def scores_of_classifier(graph: OnnxGraph, x: Tensor, classifier: BaseNB) -> Tensor:
     """Return the log prior plus the log-likelihood of the cells, [row, class]; the prior where all are ruled out."""
-    likelihood, assumptions = classifier._likelihood, classifier._assumptions
-    if isinstance(likelihood, GaussianLikelihood):
-        found = normal_scores(graph, x, likelihood)
-    elif isinstance(likelihood, LogTables):
-        found = code_scores(graph, x, likelihood)
-    elif isinstance(likelihood, FlagLikelihood):
-        found = flag_scores(graph, x, likelihood)
-    else:
-        found = word_scores(graph, x, likelihood)
-    scores = graph.node("Add", found, graph.constant(np.asarray(assumptions.log_prior, dtype=np.float64)))
-    return with_fallback(graph, scores, np.asarray(assumptions.fallback, dtype=np.float64))
+    likelihood, model = classifier._likelihood, classifier._learned.model
+    match likelihood:
+        case GaussianLikelihood():
+            scores = normal_scores(graph, x, np.stack(likelihood.density, axis=-1).astype(np.float64))
+        case LogTables():
+            scores = code_scores(graph, x, likelihood)
+        case FlagLikelihood():
+            scores = flag_scores(graph, x, likelihood)
+        case WordWeights():
+            scores = graph.node("MatMul", x, graph.constant(finite(likelihood.each)))
+    joint = graph.node("Add", scores, graph.constant(finite(model.log_prior)))
+    return with_fallback(graph, joint, model.log_prior if model.fallback is None else model.fallback)
 
 
-def normal_scores(graph: OnnxGraph, x: Tensor, likelihood: GaussianLikelihood) -> Tensor:
+def normal_scores(graph: OnnxGraph, x: Tensor, tables: Floats) -> Tensor:
     """Return the sum of the normal densities of all columns."""
-    tables: Floats = np.stack([np.asarray(part, dtype=np.float64) for part in likelihood.density], axis=-1)
-    columns, classes = tables.shape[:2]
-    parts = [
-        normal_densities(graph, graph.picked(x, part, columns), list(tables[part]))
-        for part in parts_of_row(range(columns), classes)
-    ]
-    return graph.total(parts)
+    cells, names = zip(*((Named(f"n{index}"), Named(f"x{index}")) for index in range(len(tables))), strict=True)
+    graph.add_matrix(x, [cell.name for cell in cells])
+    steps = {name.name: bounded(cell, [table]) for name, cell, table in zip(names, cells, tables, strict=True)}
+    graph.add_steps([steps], inline={})
+    return total_of(graph, [density("density", name, table) for name, table in zip(names, tables, strict=True)])
 
 
 def code_scores(graph: OnnxGraph, x: Tensor, likelihood: LogTables) -> Tensor:
     """Return the sum of the lines at all codes; one that was never counted, or is negative or NaN, is unseen."""
     from onnx import TensorProto
 
-    stack = likelihood.stack
-    sizes = np.array([len(table.values) for table in likelihood.tables], dtype=np.float64)
-    begins = np.asarray(likelihood.offsets[: len(sizes)], dtype=np.float64)
-    known = graph.node("Floor", x)
-    is_known = graph.node("GreaterOrEqual", known, graph.constant(0.0))
-    places = graph.node("Where", is_known, graph.node("Min", known, graph.constant(sizes)), graph.constant(sizes))
-    lines = graph.node("Cast", graph.node("Add", places, graph.constant(begins)), to=TensorProto.INT64)
-    parts = [
-        graph.summed(graph.node("Gather", graph.constant(stack), graph.picked(lines, part, len(sizes)), axis=0), 1)
-        for part in parts_of_row(range(len(sizes)), stack.shape[1])
-    ]
-    return graph.total(parts)
+    sizes = graph.constant(np.array([len(table.values) for table in likelihood.tables], dtype=np.float64))
+    whole = graph.node("Floor", x)
+    is_code = graph.node("GreaterOrEqual", whole, graph.constant(0.0))
+    codes = graph.node("Where", is_code, graph.node("Min", whole, sizes), sizes)
+    names = [Named(f"c{index}") for index in range(len(likelihood.tables))]
+    graph.add_matrix(graph.node("Cast", codes, to=TensorProto.INT64), [name.name for name in names])
+    tables = [np.vstack([np.zeros(len(t.log_p)), t.log_p.T, t.log_unseen]) for t in likelihood.tables]
+    return total_of(graph, [Lookup(name, finite(table)) for name, table in zip(names, tables, strict=True)])
 
 
-def word_scores(graph: OnnxGraph, x: Tensor, likelihood: WordWeights) -> Tensor:
-    """Return counts times weights; a word that is there may rule classes out."""
-    split = Split.of(np.asarray(likelihood.each, dtype=np.float64))
-    scores = graph.node("MatMul", x, graph.constant(split.finite))
-    if not split.ruled_out.any():
-        return scores
-    times = flags_times(graph, x, 0.0, split.ruled_out)
-    return without_ruled_out(graph, scores, times, np.zeros(split.finite.shape[1]))
+def total_of(graph: OnnxGraph, formulas: list[Formula]) -> Tensor:
+    """Return a sum of scores, [row, class]."""
+    return graph.squeezed(graph.values([Total(tuple(formulas), ())]), 1)
 
 
 def flag_scores(graph: OnnxGraph, x: Tensor, likelihood: FlagLikelihood) -> Tensor:
-    """Return the score of a row without flags, and what each flag changes in it; either may rule classes out."""
-    there, absent = Split.of(likelihood.log_there.T), Split.of(likelihood.log_absent.T)
-    threshold, change = likelihood.family.threshold, there.finite - absent.finite
-    changed = (
-        graph.node("MatMul", x, graph.constant(change))
-        if threshold is None
-        else flags_times(graph, x, threshold, change)
-    )
-    scores = graph.node("Add", changed, graph.constant(absent.finite.sum(axis=0)))
-    if not (there.ruled_out.any() or absent.ruled_out.any()):
-        return scores
-    # Without a threshold cells are proportions: any above 0 is there, and any below 1 is absent.
-    at_all, in_full = (0.0, float(np.nextafter(1.0, 0.0))) if threshold is None else (threshold, threshold)
-    times = graph.total(
-        [flags_times(graph, x, at_all, there.ruled_out), flags_times(graph, x, in_full, -absent.ruled_out)]
-    )
-    return without_ruled_out(graph, scores, times, absent.ruled_out.sum(axis=0))
-
-
-def flags_times(graph: OnnxGraph, x: Tensor, threshold: float, table: Floats) -> Tensor:
-    """Return the sum of the lines of a table [flag, class] whose flags are there."""
+    """Return the sum of the scores of flags that are there and of absent ones; without a threshold cells are shares."""
     from onnx import TensorProto
 
-    flags = graph.node("Cast", graph.node("Greater", x, graph.constant(threshold)), to=TensorProto.DOUBLE)
-    return graph.node("MatMul", flags, graph.constant(table))
-
-
-def without_ruled_out(graph: OnnxGraph, scores: Tensor, times: Tensor, base: Floats) -> Tensor:
-    """Return scores, minus infinity where log 0 was added at least once."""
-    is_ruled_out = graph.node("Greater", graph.node("Add", times, graph.constant(base)), graph.constant(0.5))
-    return graph.node("Where", is_ruled_out, graph.constant(-np.inf), scores)
+    threshold = likelihood.family.threshold
+    if threshold is not None:
+        x = graph.node("Cast", graph.node("Greater", x, graph.constant(threshold)), to=TensorProto.DOUBLE)
+    shares = graph.joined([x, graph.node("Sub", graph.constant(1.0), x)])
+    tables = np.vstack([likelihood.log_there.T, likelihood.log_absent.T])
+    return graph.node("MatMul", shares, graph.constant(finite(tables)))

@@ -2,106 +2,88 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from numbers import Integral, Real
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from numbers import Integral
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from .._kernels import TokenRows
 from .._threads import allowed
 from .._types import Codes, ColumnLike, Matrix, Objects, TableLike
 from ..errors import InvalidInput, InvalidSetting
-from ..errors.message import Setting
 from ..text import TextReader, Tokens
 from ..text.tokens import Unit
 
-ENGLISH = "english"
 UNITS: dict[str, Unit] = {"word": "words", "char": "characters", "char_wb": "inside"}
 
 
-class KnownWords(NamedTuple):
-    """The words of a fitted counter: who reads them, and which of his numbers each column holds (None: its own)."""
+class Columns(NamedTuple):
+    """The words of the columns: their reader, its number of each word (None: its column), and their names, if given."""
 
     reader: TextReader
     numbers: Codes | None = None
     given: tuple[str, ...] | None = None
 
-    @property
-    def width(self) -> int:
-        """How many columns there are."""
-        return len(self.reader) if self.numbers is None else len(self.numbers)
-
-    @property
-    def names(self) -> list[str]:
-        """The words in the order of their columns."""
-        return self.reader.names(self.numbers) if self.given is None else list(self.given)
-
-    @property
-    def columns(self) -> Codes | None:
-        """The column of each number; -1 where it has none."""
+    def of_numbers(self) -> Codes | None:
+        """Return the column of each number of the reader, -1 where it has none; None if the numbers are the columns."""
         if self.numbers is None:
             return None
         columns = np.full(len(self.reader), -1, dtype=np.int32)
         columns[self.numbers] = np.arange(len(self.numbers), dtype=np.int32)
         return columns
 
-    def small(self) -> KnownWords:
-        """Return the same words without those that have no column."""
-        return self if self.numbers is None else KnownWords(self.reader.of(self.numbers))
-
 
 class TextCounter(TransformerMixin, BaseEstimator):
-    """Counts the words of texts, as a sparse matrix with a column for each word.
+    """Convert texts to a sparse matrix of token counts.
 
-    A fast ``CountVectorizer``: with ``cjk="words"`` it gives the same vocabulary and the same counts. Texts come as a
-    list of strings or a column of strings of any library, and are read where they lie, on several threads.
+    A fast ``CountVectorizer``: with ``cjk="words"`` it gives the same vocabulary and the same counts. Texts are a list
+    of strings or a column of strings of any library; they are read without a copy, on several threads.
 
     Parameters
     ----------
     analyzer : {"word", "char", "char_wb"}, default="word"
-        Words (two letters, digits or underscores or more), characters in a row, or those within words.
+        Whether tokens are words (two letters, digits or underscores or more), characters, or characters within words.
     ngram_range : (int, int), default=(1, 1)
-        The fewest and the most words or characters that make one token together.
+        The fewest and the most words or characters that make one token.
     lowercase : bool, default=True
-        Make letters small first, as ``str.lower`` does.
+        Whether to convert texts to lower case first, as ``str.lower`` does.
     cjk : {"pairs", "words"}, default="pairs"
-        A run of Chinese or Japanese characters becomes its characters and its pairs of neighbors, or stays one word.
+        Whether a run of Chinese or Japanese characters becomes its characters and pairs of neighbors, or one word.
     marks : bool, default=False
-        Keep marks that are written with a letter in the word, as Hindi needs it.
+        Whether marks that are written with a letter stay in the word, as Hindi needs it.
     rules : {"python", "unicode"}, default="python"
-        What a word is: by the pattern of scikit-learn, or as models of texts have it: marks belong to their word,
-        emoji are words, and Thai, Lao, Khmer and Burmese are read as Chinese is. See `naively.text.Tokens`.
+        What a word is: by the pattern of scikit-learn, or as in models of texts: marks belong to their word, emoji are
+        words, and Thai, Lao, Khmer and Burmese are read as Chinese is. See `naively.text.Tokens`.
     preprocessor : callable, optional
         A function from text to text that is called first; as in scikit-learn it replaces `lowercase`.
     tokenizer : callable, optional
-        A function from text to its words, instead of the rules above.
+        A function from text to its tokens, instead of the rules above.
     stop_words : "english" or list of str, optional
-        Words that are passed over.
+        Words to ignore.
     vocabulary : mapping or iterable of str, optional
-        The words to count, or their columns, instead of all that occur in ``fit``.
+        The tokens to count, or a mapping from tokens to columns. By default they are learned in ``fit``.
     hash_width : int, optional
-        So many columns; each token goes into one by its hash. No word is kept, so memory is bounded and nothing is
-        learned.
+        Number of columns of a hash of the tokens. No vocabulary is kept, so memory is bounded and nothing is learned.
     binary : bool, default=False
-        Count a word once in each text.
+        Whether a token counts once per text.
     log : bool, default=False
-        Give log(1 + count) instead of the count.
+        Whether to return log(1 + count) instead of the count.
     min_df, max_df : int or float, default=1 and 1.0
-        The fewest and the most texts that a word may occur in, as a number or as a proportion.
+        Tokens in fewer or more texts are ignored: a number of texts, or a proportion of all.
     max_features : int, optional
-        Keep so many words, the most frequent ones.
+        Keep at most this many tokens, the most frequent ones.
     dtype : type, optional
         The type of the counts: int64 by default, float64 with ``log``.
     n_jobs : int, optional
-        How many threads to use; all CPUs by default.
+        Number of threads. None means `NAIVELY_THREADS`, or all CPUs that the process may use, like -1.
 
     Attributes
     ----------
@@ -119,6 +101,14 @@ class TextCounter(TransformerMixin, BaseEstimator):
     array(['be', 'not', 'or', 'to', '京', '他', '他在', '北', '北京', '在', '在北'], dtype=object)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
+        "analyzer": [StrOptions(set(UNITS))],
+        "stop_words": [StrOptions({"english"}), "array-like", set, frozenset, None],
+        "min_df": [Interval(RealNotInt, 0, 1, closed="both"), Interval(Integral, 0, None, closed="left")],
+        "max_df": [Interval(RealNotInt, 0, 1, closed="both"), Interval(Integral, 1, None, closed="left")],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
     def __init__(
         self,
         *,
@@ -130,7 +120,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         rules: Literal["python", "unicode"] = "python",
         preprocessor: Callable[[str], str] | None = None,
         tokenizer: Callable[[str], Iterable[str]] | None = None,
-        stop_words: str | Iterable[str] | None = None,
+        stop_words: str | Collection[str] | None = None,
         vocabulary: Mapping[str, int] | Iterable[str] | None = None,
         hash_width: int | None = None,
         binary: bool = False,
@@ -195,7 +185,8 @@ class TextCounter(TransformerMixin, BaseEstimator):
         sparse matrix of shape (n_samples, n_words)
             How often each word occurs in each text.
         """
-        return self._matrix(*self._learn(X))
+        rows, columns = self._learn(X)
+        return self._matrix(rows, columns, len(self._columns.reader))
 
     def transform(self, X: TableLike) -> Matrix:
         """Count the known words of each text; unknown words are ignored.
@@ -210,8 +201,8 @@ class TextCounter(TransformerMixin, BaseEstimator):
         sparse matrix of shape (n_samples, n_words)
             How often each word occurs in each text.
         """
-        known = self._ready()
-        return self._matrix(known.reader.read(X), known)
+        columns = self._ready()
+        return self._matrix(columns.reader.read(X), columns.of_numbers(), len(columns.reader))
 
     def get_feature_names_out(self, input_features: ColumnLike = None) -> Objects:
         """Return the words in the order of their columns.
@@ -226,14 +217,15 @@ class TextCounter(TransformerMixin, BaseEstimator):
         ndarray of str objects
             The words.
         """
-        return np.array(self._ready().names, dtype=object)
+        reader, numbers, given = self._ready()
+        return np.array(reader.names(numbers) if given is None else given, dtype=object)
 
     @property
     def vocabulary_(self) -> dict[str, int]:
         """The column of each word."""
-        if self.hash_width is not None or not hasattr(self, "_known"):
+        if self.hash_width is not None or not hasattr(self, "_columns"):
             raise AttributeError("vocabulary_ is there once the counter is fitted, and never with hash_width.")
-        return {name: column for column, name in enumerate(self._known.names)}
+        return {name: column for column, name in enumerate(self.get_feature_names_out())}
 
     def inverse_transform(self, X: TableLike) -> list[Objects]:
         """Return the words that were counted in each row.
@@ -253,71 +245,62 @@ class TextCounter(TransformerMixin, BaseEstimator):
             raise InvalidInput(f"X has {rows.shape[1]} columns, but there are {len(names)} words.")
         return [names[rows[[row]].nonzero()[1]] for row in range(rows.shape[0])]
 
-    def _learn(self, X: TableLike) -> tuple[TokenRows, KnownWords]:
-        """Return what was read of the texts, and the words of the columns; keep the words."""
+    def _learn(self, X: TableLike) -> tuple[TokenRows, Codes | None]:
+        """Keep the words of the columns; return what was read of the texts, and the columns of its numbers."""
         given = self._given()
         if given is not None:
-            self._known = given
-            return given.reader.read(X), given
-        self._check_limits()
+            rows = given.reader.read(X)
+            self._columns = given
+            return rows, None
         reader = TextReader(self._tokens(), threads=self.n_jobs)
         rows = reader.read(X, learn=True)
         if not len(reader):
             raise InvalidInput(
                 "empty vocabulary; perhaps the documents only contain stop words: no text holds a word to count."
             )
-        known = KnownWords(reader, self._limited(rows, reader.order()))
-        self._known = known if known.width == len(reader) else known.small()
-        return rows, known
+        numbers = self._limited(rows, reader.order())
+        columns = Columns(reader, numbers)
+        self._columns = columns if len(numbers) == len(reader) else Columns(reader.of(numbers))
+        return rows, columns.of_numbers()
 
-    def _ready(self) -> KnownWords:
-        """Return the words of a fitted counter; of one with a vocabulary or a hash there is nothing to fit."""
-        known = getattr(self, "_known", None) or self._given()
-        if known is None:
+    def _ready(self) -> Columns:
+        """Return the words of a fitted counter; with a vocabulary or a hash there is nothing to fit."""
+        columns = getattr(self, "_columns", None) or self._given()
+        if columns is None:
             raise NotFittedError("This TextCounter does not know any word yet. Call fit with texts, or set vocabulary.")
-        return known
+        return columns
 
-    def _given(self) -> KnownWords | None:
-        """Return the words that need no texts to be known."""
+    def _given(self) -> Columns | None:
+        """Return the words that need no texts to be known: of a vocabulary or a hash."""
+        self._validate_params()
         if self.hash_width is not None:
             if self.vocabulary is not None:
                 raise InvalidSetting("vocabulary and hash_width exclude each other; set one of them.")
-            return KnownWords(TextReader(self._tokens(), threads=self.n_jobs))
+            return Columns(TextReader(self._tokens(), threads=self.n_jobs))
         if self.vocabulary is None:
             return None
-        names = vocabulary_names(self.vocabulary)
-        return KnownWords(TextReader(self._tokens(), names, threads=self.n_jobs), given=names)
+        try:  # in the order of their columns
+            words = CountVectorizer(vocabulary=self.vocabulary).get_feature_names_out()
+        except ValueError as error:
+            raise InvalidSetting(f"{str(error).rstrip('.')}: give words, each with a column of its own.") from None
+        names = strings("vocabulary", words)
+        return Columns(TextReader(self._tokens(), names, threads=self.n_jobs), given=names)
 
     def _tokens(self) -> Tokens:
         """Return the settings that say what a token is."""
-        unit = UNITS.get(self.analyzer)
-        if unit is None:
-            raise InvalidSetting(Setting("analyzer", self.analyzer), " is not known; give 'word', 'char' or 'char_wb'.")
+        stop_words = ENGLISH_STOP_WORDS if isinstance(self.stop_words, str) else self.stop_words
         return Tokens(
-            unit=unit,
+            unit=UNITS[self.analyzer],
             ngram_range=self.ngram_range,
             lowercase=self.lowercase and self.preprocessor is None,
             cjk=self.cjk,
             marks=self.marks,
             rules=self.rules,
-            stop_words=stop_words_of(self.stop_words),
+            stop_words=() if stop_words is None else strings("stop_words", stop_words),
             hash_width=self.hash_width,
             preprocessor=self.preprocessor,
             tokenizer=self.tokenizer,
         )
-
-    def _check_limits(self) -> None:
-        for name in ("min_df", "max_df"):
-            value = getattr(self, name)
-            whole, least = isinstance(value, Integral), int(name == "max_df")
-            good = int(value) >= least if whole else isinstance(value, Real) and 0.0 <= float(value) <= 1.0
-            if isinstance(value, bool) or not good:
-                raise InvalidSetting(
-                    Setting(name, value), " is no number of texts; give a whole number, or a fraction of all texts."
-                )
-        most = self.max_features
-        if most is not None and (isinstance(most, bool) or not isinstance(most, Integral) or most < 1):
-            raise InvalidSetting(Setting("max_features", most), " is no number of words; give 1 or more, or None.")
 
     def _limited(self, rows: TokenRows, order: Codes) -> Codes:
         """Return the numbers of the words to keep, in order: by document frequency and total frequency."""
@@ -338,23 +321,19 @@ class TextCounter(TransformerMixin, BaseEstimator):
             raise InvalidInput("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
         return order[kept]
 
-    def _matrix(self, rows: TokenRows, known: KnownWords) -> Matrix:
+    def _matrix(self, rows: TokenRows, columns: Codes | None, width: int) -> Matrix:
         """Return what was read as a sparse matrix."""
         times = "once" if self.binary else "log" if self.log else "all"
-        starts, columns, values = rows.matrix(known.columns, times, allowed(self.n_jobs))
+        starts, indices, values = rows.matrix(columns, times, allowed(self.n_jobs))
         if self.binary and self.log:
             values = np.log1p(values)
         values = values.view(np.float64 if self.log else np.int64)  # by its usual name, whatever C++ calls it
         values = values if self.dtype is None else values.astype(self.dtype, copy=False)
         index = np.int32 if len(values) < 2**31 else np.int64
-        made = sparse.csr_matrix((len(rows), known.width), dtype=values.dtype)
-        made.indptr, made.indices = starts.astype(index, copy=False), columns.astype(index, copy=False)
-        made.data, made.has_sorted_indices, made.has_canonical_format = values, True, True
-        return made
-
-    def __getstate__(self) -> dict[str, object]:
-        state = dict(super().__getstate__())
-        return state | {"_known": state["_known"].small()} if "_known" in state else state
+        matrix = sparse.csr_matrix((len(rows), width), dtype=values.dtype)
+        matrix.indptr, matrix.indices = starts.astype(index, copy=False), indices.astype(index, copy=False)
+        matrix.data, matrix.has_sorted_indices, matrix.has_canonical_format = values, True, True
+        return matrix
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -363,38 +342,9 @@ class TextCounter(TransformerMixin, BaseEstimator):
         return tags
 
 
-def stop_words_of(given: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the words to pass over."""
-    if given is None:
-        return ()
-    if isinstance(given, str):
-        if given != ENGLISH:
-            raise InvalidSetting(Setting("stop_words", given), " is not a built-in list; give 'english' or words.")
-        return tuple(sorted(ENGLISH_STOP_WORDS))
-    words = tuple(given)
+def strings(setting: str, words: Iterable[object]) -> tuple[str, ...]:
+    """Return words in a tuple, if all are strings."""
+    words = tuple(words)
     if not all(isinstance(word, str) for word in words):
-        raise InvalidSetting("stop_words holds what is no string; give a list of words.")
-    return words
-
-
-def vocabulary_names(vocabulary: ColumnLike) -> tuple[str, ...]:
-    """Return the words of a given vocabulary in the order of their columns."""
-    if isinstance(vocabulary, Mapping):
-        columns = set(vocabulary.values())
-        if len(columns) != len(vocabulary):
-            raise InvalidSetting("Vocabulary contains repeated indices: give each word a column of its own.")
-        if columns != set(range(len(vocabulary))):
-            raise InvalidSetting(
-                f"Vocabulary of size {len(vocabulary)} does not have the columns 0 … {len(vocabulary) - 1}."
-            )
-        names = tuple(sorted(vocabulary, key=vocabulary.__getitem__))
-    else:
-        names = tuple(sorted(vocabulary) if isinstance(vocabulary, (set, frozenset)) else vocabulary)
-    if not names:
-        raise InvalidSetting("empty vocabulary passed to fit: give at least one word.")
-    if not all(isinstance(name, str) for name in names):
-        raise InvalidSetting("vocabulary holds what is no string; give words.")
-    if len(set(names)) != len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise InvalidSetting(f"Duplicate term in vocabulary: {twice!r}.")
-    return names
+        raise InvalidSetting(f"{setting} holds what is not a string; give words.")
+    return tuple(map(str, words))

@@ -1,12 +1,20 @@
-"""A model as a module of JavaScript, and as JSON."""
+"""What all exports share, and the two that hold the flat model itself: JSON, and a module of JavaScript."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
+from typing import TYPE_CHECKING, TypeAlias
 
-from ..flat import SCORER
+from .._types import JsonObject
+from ..errors import InvalidInput
+from ..flat import SCORER, FlatModel
 from ..markup.script_data import json_for_script
-from .exported import HasFlat, flat_of, written
+
+if TYPE_CHECKING:
+    from .. import NaiveBayes
+
+HasFlat: TypeAlias = "NaiveBayes | FlatModel"
 
 # The scorer adds itself to what it takes for globalThis: here that is an object of the module's own.
 MODULE = """\
@@ -47,8 +55,8 @@ def javascript(model: HasFlat, path: str | PathLike[str] | None = None, *, singl
     """Return a model as an ES module, which scores rows in browsers and in Node without any dependency.
 
     The module exports `predict(row)`, `predictProba(row)`, `explain(row)`, `classes` and `columns`, and an object with
-    all of them by default. Every model can be exported, with texts, too. The answer is the most probable class; costs
-    and rejection are not part of it.
+    all of them by default. Every model can be exported, including models of texts. `predict` returns the most probable
+    class; costs and rejection are not part of it.
 
     Parameters
     ----------
@@ -57,7 +65,7 @@ def javascript(model: HasFlat, path: str | PathLike[str] | None = None, *, singl
     path : str or Path, optional
         The file to write, such as "model.mjs", which is replaced if it exists.
     single : bool, default=False
-        Whether tables are rounded to single precision, which takes half the room.
+        Whether tables are rounded to single precision, which halves their size.
 
     Returns
     -------
@@ -79,11 +87,11 @@ def javascript(model: HasFlat, path: str | PathLike[str] | None = None, *, singl
     True
     """
     flat = json_for_script(flat_of(model).to_json(single=single))
-    return written(MODULE.format(scorer=SCORER.read_text("utf-8").rstrip(), flat=flat), path)
+    return saved(MODULE.format(scorer=SCORER.read_text("utf-8").rstrip(), flat=flat), path)
 
 
 def json(model: HasFlat, path: str | PathLike[str] | None = None, *, single: bool = False) -> str:
-    """Return a model as the JSON of its flat form: plain tables that anyone can look up in.
+    """Return a model as the JSON of its flat form: plain tables that any program can read.
 
     Parameters
     ----------
@@ -92,7 +100,7 @@ def json(model: HasFlat, path: str | PathLike[str] | None = None, *, single: boo
     path : str or Path, optional
         The file to write, which is replaced if it exists.
     single : bool, default=False
-        Whether tables are rounded to single precision, which takes half the room.
+        Whether tables are rounded to single precision, which halves their size.
 
     Returns
     -------
@@ -113,4 +121,44 @@ def json(model: HasFlat, path: str | PathLike[str] | None = None, *, single: boo
     >>> nv.export.json(nb)[:30]
     '{"format":"naively flat model"'
     """
-    return written(flat_of(model).json(single=single), path)
+    return saved(flat_of(model).json(single=single), path)
+
+
+# -- shared by all exports --------------------------------------------------------------------------------------------
+
+
+def flat_of(model: HasFlat) -> FlatModel:
+    """Return a model as plain tables."""
+    if isinstance(model, FlatModel):
+        return model
+    if not hasattr(model, "flat"):
+        kind = type(model).__name__
+        raise InvalidInput(f"Expected a fitted NaiveBayes or a FlatModel to export, and found {kind}: {model!r:.60}.")
+    return model.flat()
+
+
+def refuse_texts(columns: Sequence[JsonObject], why: str) -> None:
+    """Refuse a column of texts, with the reason."""
+    for column in columns:
+        if column["kind"] == "text":
+            name = column["name"]
+            raise InvalidInput(
+                f"Column {name!r} holds texts, and {why}. Export the model as JavaScript or JSON, or fit it "
+                "without the column.",
+                column=name,
+            )
+
+
+def saved(text: str, path: str | PathLike[str] | None) -> str:
+    """Write a text to a file, if there is a path, and return it."""
+    if path is not None:
+        save_bytes(path, text.encode("utf-8"))
+    return text
+
+
+def save_bytes(path: str | PathLike[str], data: bytes) -> None:
+    """Write a file, which is replaced only when the new one is complete."""
+    from ..data.model_file.places import unwritable, write_place  # which imports much
+
+    with unwritable(path):
+        write_place(path, data)
