@@ -146,12 +146,15 @@ Along along_of_two(const CoefficientRows& rows, size_t begin, size_t end, const 
         for (size_t i = 0; i < n; ++i) z[i] = rows.scores[row + i] + way * move[row + i];
         Vec x = load(z), below = choose(Mask(x > all(0.0)), all(0.0) - x, x), e = exponential(below);
         Vec less = e / (all(1.0) + e), p = choose(Mask(x > all(0.0)), all(1.0) - less, less);
+        Vec own = all(1.0);
         for (size_t i = 0; i < n; ++i) {
             double by = rows.weights[row + i] * move[row + i];
             out.slope += by * (p[i] - rows.classes[row + i]), out.curve += by * move[row + i] * p[i] * (1.0 - p[i]);
-            double own = rows.classes[row + i] ? p[i] : 1.0 - p[i];
-            if (rows.weights[row + i] > 0.0) out.loss -= rows.weights[row + i] * std::log(std::max(own, 1e-300));
+            own[i] = rows.classes[row + i] ? p[i] : 1.0 - p[i];
         }
+        if (way != 0.0) continue;  // the loss is wanted where the cycle ended
+        Vec log = logarithm(larger(own, all(1e-300)));
+        for (size_t i = 0; i < n; ++i) out.loss -= rows.weights[row + i] * log[i];
     }
     return out;
 }
@@ -175,7 +178,7 @@ Along along_of_many(const CoefficientRows& rows, size_t begin, size_t end, const
             whole += z[c], mean += z[c] * d, square += z[c] * d * d;
         }
         double total = sum(whole), m = sum(mean) / total;
-        out.loss += weight * (std::log(total) + top[0] - score[rows.classes[row]] - way * by[rows.classes[row]]);
+        if (way == 0.0) out.loss += weight * (std::log(total) + top[0] - score[rows.classes[row]]);
         out.slope += weight * (m - by[rows.classes[row]]), out.curve += weight * (sum(square) / total - m * m);
     }
     return out;
@@ -250,7 +253,7 @@ double fit_coefficients(const CoefficientRows& rows, const CoefficientTable* all
             double slope = pulled + way * bent, curve = bent;
             double sum_of_losses = 0.0;
             for (const Along& part : parts) slope += part.slope, curve += part.curve, sum_of_losses += part.loss;
-            loss = sum_of_losses;
+            if (looks == 0) loss = sum_of_losses;
             if (!(curve > 0.0)) break;
             double next = std::clamp(way - slope / curve, 0.0, 2.0 * way + 4.0);
             bool close = std::abs(next - way) < 0.1 * (1.0 + way);

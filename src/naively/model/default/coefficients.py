@@ -53,11 +53,10 @@ class CellLayout:
     def sizes(self) -> list[int]:
         """How many cells each column has, then all rows together, then each pair, then each triple."""
         codes = np.diff(self.grid.offsets).tolist()
-        numbers = len(self.grid.numbers)
-        columns = [len(bins.coarse) for bins in self.grid.numbers] + codes[numbers:]
+        columns = [len(bins.coarse) for bins in self.grid.numbers] + codes[len(self.grid.numbers) :]
+        merged = {column: int(own.max()) + 1 for column, own in self.merged_codes.items()}
         pairs = [codes[i] * codes[j] for i, j in self.pairs]
-        triples = [int(np.prod([self.merged(column).max(initial=0) + 1 for column in columns])) for columns in self.triples]
-        return [*columns, 1, *pairs, *triples]
+        return [*columns, 1, *pairs, *(merged[i] * merged[j] * merged[k] for i, j, k in self.triples)]
 
     @cached_property
     def starts(self) -> Longs:
@@ -72,6 +71,11 @@ class CellLayout:
     def part(self, table: int) -> slice:
         """Return which coefficients are those of a table."""
         return slice(int(self.starts[table]), int(self.starts[table + 1]))
+
+    @cached_property
+    def merged_codes(self) -> dict[int, Codes]:
+        """The merged code of each code of a column that is part of a triple, -1 for none."""
+        return {column: self.merged(column) for triple in self.triples for column in triple}
 
     def merged(self, column: int) -> Codes:
         """Return the merged code of each code of a column, -1 for none."""
@@ -92,14 +96,11 @@ class CellLayout:
         for table, (i, j) in enumerate(self.pairs, self.columns + 1):
             a, b = cells.codes[:, i], cells.codes[:, j]
             self._fill(out, table, np.where((a >= 0) & (b >= 0), a * np.int32(sizes[j]) + b, np.int32(-1)))
-        known = {column: np.append(self.merged(column), np.int32(-1)) for part in self.triples for column in part}
-        merged = {column: to[np.where(cells.codes[:, column] < len(to) - 1, cells.codes[:, column], -1)] for column, to in known.items()}
-        for table, columns in enumerate(self.triples, self.columns + 1 + len(self.pairs)):
-            cell, there = np.zeros(len(cells), dtype=np.int32), np.ones(len(cells), dtype=np.bool_)
-            for column in columns:
-                cell = cell * np.int32(known[column].max() + 1) + merged[column]
-                there &= merged[column] >= 0
-            self._fill(out, table, np.where(there, cell, np.int32(-1)))
+        known = {column: np.append(own, np.int32(-1)) for column, own in self.merged_codes.items()}
+        merged = {column: own[np.minimum(cells.codes[:, column], len(own) - 1)] for column, own in known.items()}
+        for table, (i, j, k) in enumerate(self.triples, self.columns + 1 + len(self.pairs)):
+            cell = (merged[i] * np.int32(known[j].max() + 1) + merged[j]) * np.int32(known[k].max() + 1) + merged[k]
+            self._fill(out, table, np.where((merged[i] >= 0) & (merged[j] >= 0) & (merged[k] >= 0), cell, np.int32(-1)))
         return out
 
     def _fill(self, out: Codes, table: int, cells: Codes) -> None:
@@ -283,7 +284,8 @@ def layout_of(counts: TermCounts, rows: FittingRows, pairs: PairColumns, gains: 
     best = order[: min(int((cells <= room).sum()), recipe.most_tables)]
     chosen = {(int(pairs.first[at]), int(pairs.second[at])): float(gains[at]) for at in best}
     triples = triples_of({pair: gain for pair, gain in chosen.items() if gain > 0})
-    merged = {column: int(layout.merged(column).max(initial=0)) + 1 for part in triples for column in part}
+    columns = {column for triple in triples for column in triple}
+    merged = {column: int(layout.merged(column).max()) + 1 for column in columns}
     cells = np.cumsum([merged[i] * merged[j] * merged[k] for i, j, k in triples])
     triples = triples[: min(int((cells <= room).sum()), recipe.most_tables)]
     return CellLayout(grid, tuple(chosen), tuple(triples), bins, recipe.most_merged)

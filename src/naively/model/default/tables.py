@@ -181,9 +181,8 @@ class TableBuilder:
         """Make room for the interactions that have coefficients and are not there yet."""
         have, sizes = set(self.interactions.all_columns), np.diff(self.counts.grid.offsets)
         pairs: list[Columns] = [columns for columns in layout.pairs if columns not in have]
-        of_triples = dict.fromkeys(column for columns in layout.triples for column in columns)
-        merged = tuple((column, layout.merged(column)) for column in of_triples)
-        place = {column: len(sizes) + at for at, column in enumerate(of_triples)}
+        merged = tuple(layout.merged_codes.items())
+        place = {column: len(sizes) + at for at, column in enumerate(layout.merged_codes)}
         triples = [tuple(place[column] for column in columns) for columns in layout.triples]
         more = [int(codes.max(initial=-1)) + 1 for _, codes in merged]
         self.interactions = self.interactions.with_more([*pairs, *triples], np.append(sizes, more).astype(np.int64), merged)
