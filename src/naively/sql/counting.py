@@ -34,6 +34,8 @@ COLUMNS = 100
 FIRST_ROWS = 4_096
 # A class is far from that mean if the square of its distance is more than this many variances.
 FAR = 16.0
+# The smallest number whose square is no subnormal number.
+ROOT = 1.5e-154
 
 
 def count(
@@ -106,7 +108,7 @@ def counted(
     numbers = rows.schema.of_kind("numbers")
     columns: dict[str, Moments | Table] = {}
     for begin in range(0, len(numbers), COLUMNS):
-        columns |= number_moments(rows, numbers[begin : begin + COLUMNS])
+        columns |= number_moments(rows, numbers[begin : begin + COLUMNS], classes)
     for column in rows.schema.of_kind("labels"):
         query, may_go = label_query(rows, column), column.type == "text" and column.name not in named
         answer = fetched(query.limit(MOST_LABELS * len(classes) + 1) if may_go else query)
@@ -225,13 +227,13 @@ def label_table(rows: DatabaseRows, column: Column, answer: pa.Table, declared: 
 # -- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def number_moments(rows: DatabaseRows, columns: Sequence[Column]) -> dict[str, Moments]:
+def number_moments(rows: DatabaseRows, columns: Sequence[Column], classes: Axis) -> dict[str, Moments]:
     """Return the moments of some columns: summed from their mean in some rows, or if that is far, in each class."""
     first = rows.table.select(**{column.name: rows.number(column.name) for column in columns}).limit(FIRST_ROWS)
     means = fetched(first.aggregate(**{name: first[name].mean() for name in first.columns}))
-    found = moments(rows, columns, {name: floats(means, name)[0] for name in means.column_names})
+    found = moments(rows, columns, classes, {name: floats(means, name)[0] for name in means.column_names})
     far = [column for column in columns if is_far(found[column.name])]
-    return found | moments(rows, far, None) if far else found
+    return found | moments(rows, far, classes, None) if far else found
 
 
 def is_far(found: Moments) -> bool:
@@ -240,11 +242,13 @@ def is_far(found: Moments) -> bool:
     return bool(np.any((gap != 0) & (gap * gap > FAR * found.variance)))
 
 
-def moments(rows: DatabaseRows, columns: Sequence[Column], shifts: Mapping[str, float] | None) -> dict[str, Moments]:
+def moments(
+    rows: DatabaseRows, columns: Sequence[Column], classes: Axis, shifts: Mapping[str, float] | None
+) -> dict[str, Moments]:
     """Return the moments of some columns, summed from a shift for each, or from the mean of each class."""
     answer = fetched(sums_query(rows, columns, shifts))
     target, found = target_of_answer(rows, answer), {}
-    labels = [target.labels[code] for code in target.codes]
+    places = classes.places(target.labels)[target.codes]
     for index, column in enumerate(columns):
         if floats(answer, f"refused{index}").any():
             refuse_numbers(rows, column)
@@ -252,8 +256,10 @@ def moments(rows: DatabaseRows, columns: Sequence[Column], shifts: Mapping[str, 
             raise InvalidInput(
                 f"Column {column.name!r} holds {least:g}; ", NEVER_NEGATIVE, column=column.name, value=float(least)
             )
-        parts = (floats(answer, f"{name}{index}")[:, None] for name in ("n", "shift", "total", "squares"))
-        found[column.name] = Moments(labels, Axis.declared([column.name]), *parts)
+        parts = np.zeros((4, len(classes), 1))
+        for part, name in zip(parts, ("n", "shift", "total", "squares"), strict=True):
+            part[places, 0] = floats(answer, f"{name}{index}")
+        found[column.name] = Moments(classes, Axis.declared([column.name]), *parts)
     return found
 
 
@@ -274,11 +280,13 @@ def sums_query(rows: DatabaseRows, columns: Sequence[Column], shifts: Mapping[st
         number, shift = table[f"x{index}"], table[f"s{index}"]
         gap, n = number - shift, number.count()
         sums |= {f"refused{index}": table[f"c{index}"].count() - n, f"shift{index}": shift.max()}
+        # PostgreSQL refuses to square smaller numbers, whose squares are 0 elsewhere.
+        root = ibis_module().ifelse(gap.abs() < ROOT, 0.0, gap) if rows.engine == "postgres" else gap
         if rows.weight is None:
-            sums |= {f"n{index}": n, f"total{index}": gap.sum(), f"squares{index}": (gap * gap).sum()}
+            sums |= {f"n{index}": n, f"total{index}": gap.sum(), f"squares{index}": (root * root).sum()}
         else:
             weight = ibis_module().ifelse(number.isnull(), None, table[WEIGHT])
-            total, squares = (weight * gap).sum(), (weight * gap * gap).sum()
+            total, squares = (weight * gap).sum(), (weight * (root * root)).sum()
             sums |= {f"n{index}": weight.sum(), f"total{index}": total, f"squares{index}": squares}
         if isinstance(column.family, Poisson):
             sums[f"least{index}"] = number.min()
