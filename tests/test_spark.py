@@ -47,7 +47,7 @@ def session():
 @pytest.fixture(scope="module")
 def table():
     """Return more rows than are kept whole, so that the model depends on which rows are sampled."""
-    return mixed_table(24_000)
+    return mixed_table(60_000)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def path(table, tmp_path_factory):
     """Return the same rows as Parquet files of several row groups."""
     folder = tmp_path_factory.mktemp("rows")
     for number in range(2):
-        pq.write_table(table.slice(number * 12_000, 12_000), folder / f"part-{number}.parquet", row_group_size=3_500)
+        pq.write_table(table.slice(number * 30_000, 30_000), folder / f"part-{number}.parquet", row_group_size=3_500)
     return folder
 
 
@@ -310,9 +310,9 @@ def test_the_example_fits_scores_and_predicts(session, path, tmp_path, monkeypat
     given = [path / "part-0.parquet", path / "part-1.parquet", tmp_path / "out", "--target", LABEL, "--model", model]
     monkeypatch.setattr(sys, "argv", [str(script), *map(str, given)])
     runpy.run_path(str(script), run_name="__main__")
-    assert "12000 rows" in capsys.readouterr().out
+    assert "30000 rows" in capsys.readouterr().out
     assert nv.load(model).classes_.tolist() == ["high", "low", "middle"]
-    assert session.read.parquet(str(tmp_path / "out" / "answers")).count() == 12_000
+    assert session.read.parquet(str(tmp_path / "out" / "answers")).count() == 30_000
 
 
 @pytest.mark.slow
