@@ -2,8 +2,8 @@
 
 Two million rows of ten texts and ten numbers, in eight Parquet files, are counted for the textbook model and fitted
 with the default model, from memory, from the files, and from the lazy frames of Polars, DuckDB, Dask, Daft and Ray.
-Counts must be equal to those of the plain files, and the answers of the default model nearly so. What counts is the CPU
-time of the whole tree of processes; each engine runs in a process of its own. It reads ``/proc``: it needs Linux.
+Counts must be equal to those of the plain files, and the predictions of the default model nearly so. Measured is the
+CPU time of the whole tree of processes; each engine runs in a process of its own. It reads ``/proc``: it needs Linux.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CLOCK = TreeClock()
 
 
 def main() -> int:
-    """Print the table; the exit code says whether all answers agree."""
+    """Print the table; the exit code says whether all results agree."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
@@ -47,7 +47,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="naively-bench-"))
     try:
         make_files(folder, options.rows)
-        measured = work if options.smoke else told
+        measured = work if options.smoke else measured_apart
         known = measured("files", folder)
         print("| engine | count, textbook: s / CPU s | fit, default: s / CPU s | counts | largest difference |")
         print("|---|---|---|---|---|")
@@ -71,7 +71,7 @@ def make_files(folder: Path, rows: int) -> None:
         pq.write_table(table.slice(number * each, each), folder / f"part-{number}.parquet", row_group_size=GROUP)
 
 
-def told(engine: str, folder: Path) -> dict[str, Any]:
+def measured_apart(engine: str, folder: Path) -> dict[str, Any]:
     """Return what a process of its own measured for an engine."""
     command = [sys.executable, __file__, "--worker", engine, str(folder)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -80,7 +80,7 @@ def told(engine: str, folder: Path) -> dict[str, Any]:
 
 
 def work(engine: str, folder: Path) -> dict[str, Any]:
-    """Count and fit the rows of an engine, and return times, a digest of the counts and some answers."""
+    """Count and fit the rows of an engine, and return times, a digest of the counts and some predictions."""
     rows, some = ENGINES[engine], pq.read_table(folder / "part-0.parquet").slice(0, 2_000)
     rows(folder)  # imports, and whatever the engine starts
     count = timed(lambda: nv.count(rows(folder), target="label"))
@@ -90,7 +90,7 @@ def work(engine: str, folder: Path) -> dict[str, Any]:
         "fit": fit[:2],
         "counts": digest(count[2]),
         "joint": digest(fit[2].counts_),
-        "answers": fit[2].predict_proba(some).ravel().tolist(),
+        "predictions": fit[2].predict_proba(some).ravel().tolist(),
     }
 
 
@@ -112,9 +112,9 @@ def digest(counts: nv.Counts) -> list[float]:
 
 
 def print_line(engine: str, found: dict[str, Any], known: dict[str, Any]) -> bool:
-    """Print a line of the table and return whether the answers agree."""
+    """Print a line of the table and return whether the results agree."""
     equal = found["counts"] == known["counts"] and found["joint"] == known["joint"]
-    gap = float(np.abs(np.subtract(found["answers"], known["answers"])).max())
+    gap = float(np.abs(np.subtract(found["predictions"], known["predictions"])).max())
     times = " | ".join(f"{found[name][0]:.2f} / {found[name][1]:.2f}" for name in ("count", "fit"))
     print(f"| {engine} | {times} | {'equal' if equal else 'DIFFERENT'} | {gap:.1e} |", flush=True)
     return equal and gap <= NEAR

@@ -1,7 +1,7 @@
-"""Naively on Spark beside MLlib's NaiveBayes, in one session, on the same rows: ``chores.py bench spark``.
+"""Naively on Spark compared with MLlib's NaiveBayes, in one session, on the same rows: ``chores.py bench spark``.
 
-What counts is the CPU time of the whole tree of processes: driver, JVM and Python workers. Answers are checked before
-they are timed. ``--memory`` counts 20 million rows instead, and prints the peak memory of the Python workers. It needs
+Measured is the CPU time of the whole tree of processes: driver, JVM and Python workers. Results are checked before they
+are timed. ``--memory`` counts 20 million rows instead, and prints the peak memory of the Python workers. It needs
 PySpark and Java, and reads ``/proc``, so it runs on Linux.
 """
 
@@ -103,17 +103,17 @@ def compare(spark: SparkSession, folder: Path, options: argparse.Namespace) -> b
     for name, call in fits.items():
         models[name], fitted[name] = best(call, options.repeats)
         print_line(name, fitted[name], fitted["MLlib, codes"])
-    answers: dict[str, Callable[[], Any]] = {
+    predictions: dict[str, Callable[[], Any]] = {
         "MLlib, codes": lambda: drain(models["MLlib, codes"].transform(plain)),
         "MLlib, one-hot": lambda: drain(models["MLlib, one-hot"].transform(plain)),
-        "textbook, files": lambda: drain(answered(models["textbook, files"], plain)),
-        "textbook, rows of Spark": lambda: drain(answered(models["textbook, files"], computed)),
-        "default, files": lambda: drain(answered(models["default, files"], plain)),
-        "default, rows of Spark": lambda: drain(answered(models["default, files"], computed)),
+        "textbook, files": lambda: drain(predicted_rows(models["textbook, files"], plain)),
+        "textbook, rows of Spark": lambda: drain(predicted_rows(models["textbook, files"], computed)),
+        "default, files": lambda: drain(predicted_rows(models["default, files"], plain)),
+        "default, rows of Spark": lambda: drain(predicted_rows(models["default, files"], computed)),
     }
     print("\n| predict | wall s | CPU s | MLlib (codes) / this |\n|---|---:|---:|---:|")
     predicted = {}
-    for name, call in answers.items():
+    for name, call in predictions.items():
         if name not in models:
             continue
         predicted[name] = best(call, options.repeats)[1]
@@ -128,15 +128,15 @@ def compare(spark: SparkSession, folder: Path, options: argparse.Namespace) -> b
 
 
 def check(folder: Path, plain: DataFrame, computed: DataFrame) -> None:
-    """Refuse to time wrong results: counts and answers must be those of one process."""
+    """Refuse to time wrong results: counts and predictions must be those of one process."""
     table = pq.read_table(folder)
     alone = nv.NaiveBayes(model="textbook").fit(table, target="label")
     for frame in (plain, computed):
         found = nv_spark.fit(frame, target="label", model="textbook")
         assert found.counts_ == alone.counts_, "the counts differ"
-        rows = answered(found, frame).groupBy("answer").count().collect()
+        rows = predicted_rows(found, frame).groupBy("answer").count().collect()
         own = dict(zip(*np.unique(alone.predict(table), return_counts=True), strict=True))
-        assert {row["answer"]: row["count"] for row in rows} == own, "the answers differ"
+        assert {row["answer"]: row["count"] for row in rows} == own, "the predictions differ"
 
 
 def mllib(*, one_hot: bool) -> Pipeline:
@@ -155,8 +155,8 @@ def mllib(*, one_hot: bool) -> Pipeline:
     return Pipeline(stages=[*stages, MLlibNaiveBayes(modelType="gaussian", labelCol="class")])
 
 
-def answered(model: nv.NaiveBayes, frame: DataFrame) -> DataFrame:
-    """Return rows with answers and the probability of each class."""
+def predicted_rows(model: nv.NaiveBayes, frame: DataFrame) -> DataFrame:
+    """Return rows with predictions and the probability of each class."""
     return nv_spark.predict(model, frame, probabilities=True)
 
 
@@ -169,7 +169,7 @@ def drain(frame: DataFrame) -> None:
 
 
 def memory(spark: SparkSession, folder: Path, rows: int) -> bool:
-    """Fit and answer many rows, as files and as rows of Spark; print the peak memory of the Python workers."""
+    """Fit many rows, as files and as rows of Spark; print the peak memory of the Python workers."""
     plain = spark.read.parquet(str(folder))
     met = []
     for name, frame in (("files", plain), ("rows of Spark", plain.filter("x0 is null or x0 > -1e9"))):

@@ -1,4 +1,4 @@
-"""Fits the default model to Parquet files on Spark, scores it on other files, and writes answers.
+"""Fits the default model to Parquet files on Spark, scores it on other files, and writes predictions.
 
     spark-submit examples/spark_fit.py TRAIN TEST OUT --target species
 
@@ -16,7 +16,7 @@ from naively import spark as nv_spark
 
 
 def main() -> None:
-    """Fit, score, answer."""
+    """Fit, score, predict."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("train")
     parser.add_argument("test")

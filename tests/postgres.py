@@ -1,12 +1,9 @@
 """A PostgreSQL server of our own for a while: a folder of its own, a Unix socket, no TCP, stopped at the end."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,19 +15,21 @@ SETTINGS = ("listen_addresses=''", "fsync=off", "synchronous_commit=off", "full_
 
 
 @contextmanager
-def running_postgres() -> Iterator[str]:
-    """Start a server, yield what psycopg connects to it by, and stop it; skip the test where there is none.
-
-    The server refuses to run as root: then its programs run as the user postgres.
-    """
+def running_postgres():
+    """Start a server, yield what psycopg connects to it by, and stop it; skip the test where there is none."""
     pytest.importorskip("psycopg", reason="needs psycopg, to speak to PostgreSQL")
-    programs, as_user = folder_of_programs(), prefix_of_user()
-    # The name of a socket may have 107 bytes, which a folder of pytest may exceed.
-    folder = Path(tempfile.mkdtemp(prefix="naively-pg-"))
-    data = folder / "data"
+    programs, as_user = folder_of_programs(), []
+    if os.geteuid() == 0:  # the server refuses to run as root
+        if shutil.which("runuser") is None:
+            pytest.skip("PostgreSQL does not run as root, and there is no runuser")
+        as_user = ["runuser", "-u", "postgres", "--"]
+    folder = Path(
+        tempfile.mkdtemp(prefix="naively-pg-")
+    )  # the name of a socket may have 107 bytes: no folder of pytest
     if as_user:
         shutil.chown(folder, "postgres")
     folder.chmod(0o700)
+    data = folder / "data"
     try:
         initdb = [programs / "initdb", "-D", data, "-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C"]
         run([*as_user, *initdb, "--no-sync"])
@@ -45,7 +44,7 @@ def running_postgres() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def folder_of_programs() -> Path:
+def folder_of_programs():
     """Return the folder of the server's programs, of the newest version that is installed."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     path = os.fspath(found[-1]) if found else shutil.which("initdb")
@@ -54,19 +53,11 @@ def folder_of_programs() -> Path:
     return Path(path).parent
 
 
-def prefix_of_user() -> list[str]:
-    """Return what runs a program as an ordinary user: nothing, unless we are root."""
-    if os.geteuid() != 0:
-        return []
-    if shutil.which("runuser") is None:
-        pytest.skip("PostgreSQL does not run as root, and there is no runuser")
-    return ["runuser", "-u", "postgres", "--"]
-
-
-def run(command: Sequence[str | Path]) -> None:
+def run(command):
     """Run a program in a folder that any user may enter; its output is shown if it fails."""
-    # The server inherits what it writes to: a pipe would stay open as long as the server runs.
-    with tempfile.TemporaryFile() as said:
-        code = subprocess.run(command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, cwd="/", check=False)
-        said.seek(0)
-        assert code.returncode == 0, said.read().decode(errors="replace")
+    with (
+        tempfile.TemporaryFile() as output
+    ):  # the server inherits it: a pipe would stay open as long as the server runs
+        done = subprocess.run(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, cwd="/", check=False)
+        output.seek(0)
+        assert done.returncode == 0, output.read().decode(errors="replace")

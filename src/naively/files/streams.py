@@ -98,10 +98,10 @@ def _duckdb_batches(relation: Any) -> Batches:
 
 
 def _ibis_batches(table: Any) -> Batches:
-    """Return the rows of a table of Ibis batch by batch, if its database can; Ibis 12 cannot with DuckDB 2."""
+    """Return the rows of a table of Ibis batch by batch; Ibis 12 has no such reader for DuckDB 2, which has its own."""
     backend = table.get_backend()
-    if backend.name == "duckdb" and not hasattr(backend.con, "fetch_record_batch"):
-        return [table.to_pyarrow()]
+    if hasattr(backend, "_to_duckdb_relation"):
+        return _duckdb_batches(backend._to_duckdb_relation(table))
     found: Batches = table.to_pyarrow_batches(chunk_size=ROWS)
     return found
 

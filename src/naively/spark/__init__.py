@@ -1,40 +1,31 @@
-"""Naively on Spark: counts, the default model, answers and scores of DataFrames, on clusters and on Spark Connect.
+"""Naively on Spark: a DataFrame or Parquet files come in; counts, a model, predictions or scores go out.
 
-Needs the extra ``spark``: ``pip install "naively[spark]"``. The executors need Naively, too. Rows are counted where
-they lie: tasks count them, counts are added in two levels, and the driver fits the model on counts and a sample.
+Tasks count and predict the rows where they are, and the driver fits the model on the sum of their counts and a sample.
+The package may import the estimator and the packages below it; PySpark is imported when it is first needed.
 """
-
-from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..judge.score_sums import ScoreSums
+from .fitting import count, fit
+from .prediction import evaluate, predict
+from .tasks import import_pyspark
+
 if TYPE_CHECKING:
-    from ..judge.score_sums import ScoreSums
-    from .evaluation import evaluate
-    from .fitting import count, fit
     from .pipeline import SparkClassifier, SparkClassifierModel
-    from .prediction import predict
 
 __all__ = ["ScoreSums", "SparkClassifier", "SparkClassifierModel", "count", "evaluate", "fit", "predict"]
 
 STAGES = ("SparkClassifier", "SparkClassifierModel")  # of pipelines: subclasses of PySpark's classes
-# Names load when they are first used: workers import no more than they need, and nobody else needs PySpark.
-_HOMES = {
-    "ScoreSums": "naively.judge.score_sums",
-    **dict.fromkeys(STAGES, "naively.spark.pipeline"),
-    "count": "naively.spark.fitting",
-    "evaluate": "naively.spark.evaluation",
-    "fit": "naively.spark.fitting",
-    "predict": "naively.spark.prediction",
-}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in STAGES:
         raise AttributeError(f"module 'naively.spark' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    import_pyspark("pyspark.ml")  # or it says how to install it
+    return getattr(import_module("naively.spark.pipeline"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *STAGES])

@@ -1,32 +1,37 @@
-"""Counts and models of rows of Spark: look, count, weigh.
+"""Counts and models of rows of Spark.
 
-Tasks look at their rows: single columns are counted, and the rows of smallest hash kept. The driver lays out bins by
-the sample that follows from all of them, tasks count pairs of columns on that grid, and the driver fits the weights on
-the sample. The sample is the same rows however the data are partitioned, and so is the model.
+Tasks profile their rows: they count single columns and keep the rows of smallest content hash. The driver chooses bins
+by the sample that follows from all of them, tasks count pairs of columns in these bins, and the driver fits weights on
+the sample. The sample does not depend on how the data are partitioned, and neither does the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..counting.first_look import uncut_columns, with_word_pairs
+from ..counting.rows import count as count_rows
+from ..counting.weights import weighted_counts
 from ..data.schema import Schema, schema_of_types
 from ..errors import InvalidInput
 from ..estimator.fit import warn_of_target
-from ..estimator.look import Look
+from ..estimator.fitted_classifier import FittedClassifier
+from ..estimator.look import Look, look
 from ..estimator.naive_bayes import NaiveBayes
 from ..estimator.settings import FamiliesLike, Parameters, check_choice, check_no_em
+from ..estimator.state import state_of_counts
 from ..families import Words
 from ..stats import Counts
-from .arrow_tasks import AddParts, MakePart
-from .counted_parts import CountPlan, add_counts, add_looks, count_of_part, look_of_part, unpacked_counts
+from ..stats.adding import add
 from .rows import SparkRows, SparkSource, spark_rows
+from .tasks import ArrowBatches, MakePart
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+Part = TypeVar("Part", Counts, Look)
 
 
 def fit(
@@ -40,14 +45,15 @@ def fit(
 ) -> NaiveBayes:
     """Return the classifier of rows of Spark: the same as one `NaiveBayes.fit` of all of them.
 
-    The default model takes two jobs: one looks at the rows, one counts pairs of columns; weights are fitted on the
-    driver, on up to 50,000 rows. The textbook model takes one job.
+    The default model takes two jobs: one profiles the rows, one counts pairs of columns; weights are fitted on the
+    driver, to up to 50,000 rows. The textbook model takes one job.
 
     Parameters
     ----------
     source : DataFrame of Spark, str, Path or list of str
-        The rows; or the path of Parquet files, or several. A DataFrame that is a plain read of Parquet files in a file
-        system that the executors have mounted is read by the tasks themselves, which is several times faster.
+        The rows, or the path of Parquet files, or several paths. If a DataFrame is a plain read of Parquet files in a
+        file system that the driver and the executors have mounted, the tasks read these files themselves, which is
+        several times as fast.
     target : str
         The column of the classes.
     weight : str, optional
@@ -55,7 +61,7 @@ def fit(
     ignore : sequence of str, default=()
         Columns that are not used.
     session : SparkSession, optional
-        Where files are read; by default the session that is running.
+        The session that reads files; by default the one that is running.
     **settings
         The settings of `NaiveBayes`, such as ``model="textbook"`` or ``unlabelled="skip"``.
 
@@ -74,19 +80,22 @@ def fit(
     ``nv_spark.fit(frame, target="species")`` is the default model, and ``nv_spark.fit("rows/*.parquet",
     target="species", model="textbook")`` the textbook model of files.
     """
-    parameters = NaiveBayes(**settings).parameters
+    nb = NaiveBayes(**settings)
+    parameters = nb.parameters
     parameters.check()
     check_no_em(parameters)
-    job = CountJob.of(source, target, weight, ignore, parameters.families, parameters.unlabelled, session)
-    if not parameters.leaves_choices and job.is_decided(pairs=False):
-        counts = job.count(job.plan.schema)
-        nb = NaiveBayes.from_counts(counts, **settings)
+    rows, plan = count_plan(source, target, weight, ignore, parameters.families, parameters.unlabelled, session)
+    if parameters.leaves_choices or uncut_columns(plan.schema):
+        profile = total(rows, plan.look_bytes, Look)
+        if uncut_columns(plan.schema):
+            cut = plan._replace(schema=profile.schema_for(parameters))
+            profile = total(rows, cut.look_bytes, Look)
+        counts = total_counts(rows, plan._replace(schema=profile.schema_for(parameters)))
+        nb = NaiveBayes.from_counts(counts, look=profile, **settings)
     else:
-        look = job.look(job.plan.schema)
-        if uncut_columns(job.plan.schema):
-            look = job.look(look.schema_for(parameters))
-        counts = job.count(look.schema_for(parameters))
-        nb = NaiveBayes.from_counts(counts, look=look, **settings)
+        counts, by_class = weighted_counts(total_counts(rows, plan), parameters.class_weight)
+        state = state_of_counts(parameters, counts, counts.schema)
+        nb.fitted_ = FittedClassifier(parameters, replace(state, class_weights=by_class))
     warn_of_target(counts)
     return nb
 
@@ -108,7 +117,7 @@ def count(
     Parameters
     ----------
     source : DataFrame of Spark, str, Path or list of str
-        The rows; or the path of Parquet files, or several.
+        The rows, or the path of Parquet files, or several paths.
     target : str
         The column of the classes.
     schema : Schema or dict, optional
@@ -120,7 +129,7 @@ def count(
     unlabelled : {"error", "skip"}, default="error"
         What to do with rows without a label: refuse them, or skip them.
     session : SparkSession, optional
-        Where files are read; by default the session that is running.
+        The session that reads files; by default the one that is running.
 
     Returns
     -------
@@ -137,66 +146,74 @@ def count(
     ``nv_spark.count(frame, target="species") + before`` are the counts of these rows and of those before.
     """
     check_choice("unlabelled", unlabelled, ("error", "skip"))
-    job = CountJob.of(source, target, weight, ignore, schema, unlabelled, session)
-    own = job.plan.schema
-    if not job.is_decided(pairs=True):
-        look = job.look(own)
-        own = look.schema_for(Parameters(model="textbook"))
-        own = with_word_pairs(own, lambda name: (look.seen.text_bytes or {}).get(name, 0.0))
-    return job.count(own)
+    rows, plan = count_plan(source, target, weight, ignore, schema, unlabelled, session)
+    texts = (column.family for column in plan.schema.of_kind("vectors") if column.type == "text")
+    if uncut_columns(plan.schema) or any(isinstance(family, Words) and family.may_pair for family in texts):
+        profile = total(rows, plan.look_bytes, Look)
+        decided = profile.schema_for(Parameters(model="textbook"))
+        decided = with_word_pairs(decided, lambda name: profile.seen.text_bytes.get(name, 0.0))
+        plan = plan._replace(schema=decided)
+    return total_counts(rows, plan)
 
 
-@dataclass(frozen=True)
-class CountJob:
-    """Rows of Spark that are counted, and how."""
+class CountPlan(NamedTuple):
+    """How tasks count rows, with one thread each; what they return is bytes."""
 
-    rows: SparkRows
-    plan: CountPlan
+    schema: Schema
+    target: str
+    weight: str | None
+    unlabelled: str  # what to do with rows without a label
 
-    @classmethod
-    def of(
-        cls,
-        source: SparkSource,
-        target: str,
-        weight: str | None,
-        ignore: Sequence[str],
-        families: FamiliesLike,
-        unlabelled: str,
-        session: SparkSession | None,
-    ) -> CountJob:
-        """Return how the rows of a source are counted; what its columns are follows from their types alone."""
-        beside = [target, *([] if weight is None else [weight])]
-        known = list(families.names) if isinstance(families, Schema) else None
-        rows, types = spark_rows(source, session, beside=beside, ignore=ignore, columns=known)
-        if isinstance(families, Schema):
-            schema = replace(families, target=target, weight=weight)
-        else:
-            schema = schema_of_types(types, families, target=target, weight=weight)
-        if not len(schema):
-            raise InvalidInput(f"There is no column to learn from beside {', '.join(map(repr, [*beside, *ignore]))}.")
-        return cls(rows, CountPlan(schema, target, weight, unlabelled))
+    def look_bytes(self, batches: ArrowBatches) -> bytes:
+        """Return the profile of the rows of a task."""
+        schema, target, weight, unlabelled = self
+        found = look(batches, target=target, schema=schema, sample_weight=weight, unlabelled=unlabelled, n_jobs=1)
+        return found.to_bytes()
 
-    def is_decided(self, *, pairs: bool) -> bool:
-        """Tell whether the types decide everything: no bins need cuts, nor must it be decided on pairs of words."""
-        texts = (column.family for column in self.plan.schema.of_kind("vectors") if column.type == "text")
-        open_pairs = pairs and any(isinstance(family, Words) and family.may_pair for family in texts)
-        return not open_pairs and not uncut_columns(self.plan.schema)
+    def count_bytes(self, batches: ArrowBatches) -> bytes:
+        """Return the counts of the rows of a task, none of which may have a label."""
+        schema, target, weight, unlabelled = self
+        counts = count_rows(batches, target=target, schema=schema, weight=weight, unlabelled=unlabelled, n_jobs=1)
+        return counts.to_bytes()
 
-    def look(self, schema: Schema) -> Look:
-        """Return the look at all rows."""
-        plan = self.plan._replace(schema=schema)
-        return Look.from_bytes(self._added(partial(look_of_part, plan), add_looks))
 
-    def count(self, schema: Schema) -> Counts:
-        """Return the counts of all rows, of which one at least has a label."""
-        plan = self.plan._replace(schema=schema)
-        counts = unpacked_counts(self._added(partial(count_of_part, plan), add_counts))
-        if not counts.rows.any():
-            raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
-        return counts
+def count_plan(
+    source: SparkSource,
+    target: str,
+    weight: str | None,
+    ignore: Sequence[str],
+    families: FamiliesLike,
+    unlabelled: str,
+    session: SparkSession | None,
+) -> tuple[SparkRows, CountPlan]:
+    """Return the rows of a source and how they are counted; what their columns are follows from their types alone."""
+    names = families.names if isinstance(families, Schema) else None
+    rows = spark_rows(source, session, target, weight, columns=names, ignore=ignore)
+    if isinstance(families, Schema):
+        schema = replace(families, target=target, weight=weight)
+    else:
+        schema = schema_of_types(rows.types, families, target=target, weight=weight)
+    if not len(schema):
+        unused = ", ".join(repr(name) for name in (target, weight, *ignore) if name is not None)
+        raise InvalidInput(f"There is no column to learn from besides {unused}.")
+    return rows, CountPlan(schema, target, weight, unlabelled)
 
-    def _added(self, make: MakePart, add: AddParts) -> bytes:
-        total = self.rows.added(make, add)
-        if total is None:
-            raise InvalidInput("There are no rows, only names of columns. There is nothing to learn from.")
-        return total
+
+def total_counts(rows: SparkRows, plan: CountPlan) -> Counts:
+    """Return the counts of all rows, of which one at least has a label."""
+    counts = total(rows, plan.count_bytes, Counts)
+    if not counts.rows.any():
+        raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
+    return counts
+
+
+def total(rows: SparkRows, make: MakePart, kind: type[Part]) -> Part:
+    """Return the sum of the counts or profiles that tasks make of their rows."""
+
+    def added(parts: Sequence[bytes]) -> Part:
+        return add([kind.from_bytes(part) for part in parts])
+
+    parts = rows.parts(make, lambda parts: added(parts).to_bytes())
+    if not parts:
+        raise InvalidInput("There are no rows, only names of columns. There is nothing to learn from.")
+    return added(parts)

@@ -1,60 +1,49 @@
-"""An estimator and its model for pipelines of pyspark.ml, saved and loaded as Spark's own are."""
+"""An estimator and its model for pipelines of pyspark.ml, saved and loaded like Spark's own."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any
+
+from pyspark.ml import Estimator, Model
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
 
 from ..errors import InvalidInput
 from ..estimator.naive_bayes import NaiveBayes
 from .fitting import fit
-from .prediction import SentModel, classifier_of, predict, sent_model
-from .session import import_pyspark
+from .prediction import SentModel, predict, sent_model, stored_classifier
 
 if TYPE_CHECKING:
-    from pyspark.ml import Estimator, Model
-    from pyspark.ml.param import Param, Params, TypeConverters
-    from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
     from pyspark.sql import DataFrame
-else:
-    ml, param, util = (import_pyspark(name) for name in ("pyspark.ml", "pyspark.ml.param", "pyspark.ml.util"))
-    Estimator, Model = ml.Estimator, ml.Model
-    Param, Params, TypeConverters = param.Param, param.Params, param.TypeConverters
-    DefaultParamsReadable, DefaultParamsReader = util.DefaultParamsReadable, util.DefaultParamsReader
-    DefaultParamsWritable, DefaultParamsWriter = util.DefaultParamsWritable, util.DefaultParamsWriter
 
 # The folder of a saved model that holds the bytes of its file, as a table of one row.
 DATA = "data"
 
 
-def _parameter(name: str, meaning: str, convert: Any) -> Any:
+def parameter(name: str, meaning: str, convert: Any) -> Any:
+    """Return a parameter of Spark."""
     return Param(Params._dummy(), name, meaning, convert)
 
 
-class AnswerParams(Params):
+class PredictionParams(Params):
     """Which columns are added to rows, as parameters of Spark; see `naively.spark.predict`."""
 
-    probabilities: ClassVar[Any] = _parameter(
-        "probabilities", "whether a column for each class has its probability", TypeConverters.toBoolean
-    )
-    contributions: ClassVar[Any] = _parameter(
-        "contributions", "how many of the strongest contributions are told", TypeConverters.toInt
-    )
-    prefix: ClassVar[Any] = _parameter(
-        "prefix", "what is put before the names of columns that are added", TypeConverters.toString
-    )
+    probabilities = parameter("probabilities", "whether to add a probability for each class", TypeConverters.toBoolean)
+    contributions = parameter("contributions", "number of the strongest contributions to add", TypeConverters.toInt)
+    prefix = parameter("prefix", "what is put before the names of columns that are added", TypeConverters.toString)
 
-    def set_answers(self, probabilities: bool, contributions: int, prefix: str) -> None:
+    def set_prediction(self, probabilities: bool, contributions: int, prefix: str) -> None:
         """Set which columns are added."""
         self._setDefault(probabilities=False, contributions=0, prefix="")
         self._set(probabilities=probabilities, contributions=contributions, prefix=prefix)
 
-    def answer_settings(self) -> dict[str, Any]:
+    def prediction_settings(self) -> dict[str, Any]:
         """Return which columns are added, as `predict` takes it."""
         return {name: self.getOrDefault(name) for name in ("probabilities", "contributions", "prefix")}
 
 
-class SparkClassifier(Estimator, AnswerParams, DefaultParamsReadable, DefaultParamsWritable):
+class SparkClassifier(Estimator, PredictionParams, DefaultParamsReadable, DefaultParamsWritable):
     """Naive Bayes as an estimator of pyspark.ml: it takes the columns as they are, without indexers or assemblers.
 
     Parameters
@@ -79,12 +68,10 @@ class SparkClassifier(Estimator, AnswerParams, DefaultParamsReadable, DefaultPar
     ``Pipeline(stages=[SparkClassifier(target="species")]).fit(frame)`` is a `PipelineModel`.
     """
 
-    target: ClassVar[Any] = _parameter("target", "the column of the classes", TypeConverters.toString)
-    weight: ClassVar[Any] = _parameter(
-        "weight", "the column of the row weights; empty for none", TypeConverters.toString
-    )
-    ignore: ClassVar[Any] = _parameter("ignore", "columns that are not used", TypeConverters.toListString)
-    settings: ClassVar[Any] = _parameter("settings", "the settings of NaiveBayes, as JSON", TypeConverters.toString)
+    target = parameter("target", "the column of the classes", TypeConverters.toString)
+    weight = parameter("weight", "the column of the row weights; empty for none", TypeConverters.toString)
+    ignore = parameter("ignore", "columns that are not used", TypeConverters.toListString)
+    settings = parameter("settings", "the settings of NaiveBayes, as JSON", TypeConverters.toString)
 
     def __init__(
         self,
@@ -99,9 +86,16 @@ class SparkClassifier(Estimator, AnswerParams, DefaultParamsReadable, DefaultPar
     ) -> None:
         super().__init__()
         NaiveBayes(**settings).parameters.check()
-        self.set_answers(probabilities, contributions, prefix)
+        try:
+            stored = json.dumps(settings)
+        except TypeError:
+            raise InvalidInput(
+                "Settings of a stage must be texts, numbers, lists or dicts, so that a pipeline can be saved; name "
+                "families by texts, such as {'visits': 'poisson'}, or use naively.spark.fit."
+            ) from None
+        self.set_prediction(probabilities, contributions, prefix)
         self._setDefault(target="label", weight="", ignore=[], settings="{}")
-        self._set(target=target, weight=weight or "", ignore=list(ignore or ()), settings=_json_of(settings))
+        self._set(target=target, weight=weight or "", ignore=list(ignore or ()), settings=stored)
 
     def _fit(self, dataset: DataFrame) -> SparkClassifierModel:
         """Return the model of a DataFrame; `fit` of pyspark.ml calls it."""
@@ -112,11 +106,11 @@ class SparkClassifier(Estimator, AnswerParams, DefaultParamsReadable, DefaultPar
             ignore=[name for name in self.getOrDefault("ignore") if name in dataset.columns],
             **json.loads(self.getOrDefault("settings")),
         )
-        return SparkClassifierModel(nb, **self.answer_settings())
+        return SparkClassifierModel(nb, **self.prediction_settings())
 
 
-class SparkClassifierModel(Model, AnswerParams, DefaultParamsReadable, DefaultParamsWritable):
-    """A fitted `NaiveBayes` as a model of pyspark.ml: `transform` adds its answers to a DataFrame.
+class SparkClassifierModel(Model, PredictionParams, DefaultParamsReadable, DefaultParamsWritable):
+    """A fitted `NaiveBayes` as a model of pyspark.ml: `transform` adds its predictions to a DataFrame.
 
     Parameters
     ----------
@@ -144,7 +138,7 @@ class SparkClassifierModel(Model, AnswerParams, DefaultParamsReadable, DefaultPa
     ) -> None:
         super().__init__()
         self._classifier = classifier
-        self.set_answers(probabilities, contributions, prefix)
+        self.set_prediction(probabilities, contributions, prefix)
 
     @property
     def classifier(self) -> NaiveBayes:
@@ -154,8 +148,8 @@ class SparkClassifierModel(Model, AnswerParams, DefaultParamsReadable, DefaultPa
         return self._classifier
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        """Return the rows with their answers; `transform` of pyspark.ml calls it."""
-        return predict(self.classifier, dataset, **self.answer_settings())
+        """Return the rows with their predictions; `transform` of pyspark.ml calls it."""
+        return predict(self.classifier, dataset, **self.prediction_settings())
 
     def write(self) -> ModelWriter:
         """Return what saves the model.
@@ -178,16 +172,9 @@ class SparkClassifierModel(Model, AnswerParams, DefaultParamsReadable, DefaultPa
         """
         return ModelReader(cls)
 
-    def holding(self, classifier: NaiveBayes) -> Self:
-        """Return the same parameters with another classifier."""
-        self._classifier = classifier
-        return self
-
 
 class ModelWriter(DefaultParamsWriter):
     """Saves a model: its parameters as JSON, and the bytes of the model file as a table of one row."""
-
-    instance: SparkClassifierModel
 
     def saveImpl(self, path: str) -> None:
         """Write the model into a folder of any file system that Spark knows."""
@@ -204,17 +191,7 @@ class ModelReader(DefaultParamsReader):
 
     def load(self, path: str) -> SparkClassifierModel:
         """Return the model in a folder."""
-        found: SparkClassifierModel = super().load(path)
+        model: SparkClassifierModel = super().load(path)
         row = self.sparkSession.read.parquet(f"{path}/{DATA}").first()
-        return found.holding(classifier_of(SentModel(bytes(row["model"]))))
-
-
-def _json_of(settings: dict[str, Any]) -> str:
-    """Return settings as JSON; a pipeline could not save others."""
-    try:
-        return json.dumps(settings)
-    except TypeError:
-        raise InvalidInput(
-            "Settings of a stage must be texts, numbers, lists or dicts, so that a pipeline can be saved; name "
-            "families by texts, such as {'visits': 'poisson'}, or use naively.spark.fit."
-        ) from None
+        model._classifier = NaiveBayes.from_fitted(stored_classifier(SentModel(bytes(row["model"]))))
+        return model

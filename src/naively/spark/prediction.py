@@ -1,14 +1,16 @@
-"""Answers to rows of Spark: a DataFrame with the answer, its probability, and what else is asked for."""
+"""Predictions and scores of rows of Spark: each task predicts its rows with one thread, and adds up their scores."""
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Sequence
 from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ..data.schema import Schema
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..estimator.answers import evidence_of
@@ -20,44 +22,24 @@ from ..estimator.predict_files import (
     answered_batches,
     evidence_of_decisions,
     known_columns,
+    scores_of_rows,
     strongest_contributions,
 )
-from ..families import Words
-from .arrow_tasks import ArrowBatches, map_batches
-from .column_types import check_columns
-from .rows import SparkRows, SparkSource, frame_of_source
-from .session import import_pyspark
+from ..judge.score_sums import ScoreSums
+from .rows import SparkRows, SparkSource, check_columns, frame_of_source, spark_rows
+from .tasks import ArrowBatches, import_pyspark, map_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
-CONTRIBUTIONS = "contributions"
-CONTRIBUTION_TYPE = pa.list_(pa.struct([("column", pa.string()), ("value", pa.string()), ("log_odds", pa.float64())]))
-# What the columns of answers are called in Spark.
-SPARK_TYPES = {
-    pa.string(): "string",
-    pa.int64(): "bigint",
-    pa.float64(): "double",
-    pa.bool_(): "boolean",
-    pa.date32(): "date",
-    CONTRIBUTION_TYPE: "array<struct<column:string,value:string,log_odds:double>>",
-}
+CONTRIBUTION = pa.struct([("column", pa.string()), ("value", pa.string()), ("log_odds", pa.float64())])
 
 
 class SentModel(NamedTuple):
-    """A model as tasks get it: the bytes of its file, and functions that a file cannot hold."""
+    """A model as tasks get it: the bytes of its file, without rows, and functions that a file cannot hold."""
 
     data: bytes
     functions: tuple[tuple[str, object], ...] = ()
-
-
-class WantedAnswers(NamedTuple):
-    """Which columns are added to the rows."""
-
-    probabilities: bool = False  # one for each class
-    contributions: int = 0  # how many of the strongest
-    prefix: str = ""  # put before the names of the columns that are added
 
 
 def predict(
@@ -69,30 +51,30 @@ def predict(
     prefix: str = "",
     session: SparkSession | None = None,
 ) -> DataFrame:
-    """Return rows of Spark with their answers, as a DataFrame; nothing runs until Spark needs the rows.
+    """Return rows of Spark with their predictions, as a DataFrame; no row is read until Spark needs it.
 
-    Each task answers its rows with one thread. A value that the model never saw contributes nothing, as everywhere.
+    Each task predicts its rows with one thread. A value that the model never saw does not change a prediction.
 
     Parameters
     ----------
     model : NaiveBayes
         The fitted model.
     source : DataFrame of Spark, str, Path or list of str
-        The rows; or the path of Parquet files, or several.
+        The rows, or the path of Parquet files, or several paths.
     probabilities : bool, default=False
         Whether there is a column for each class, such as ``P(spam)``, with its probability.
     contributions : int, default=0
-        How many of the strongest contributions to the answer a column `contributions` holds, as an array of the
+        How many of the strongest contributions to the prediction a column `contributions` holds, as an array of the
         column, its value and the log-odds that it adds.
     prefix : str, default=""
         What is put before the names of the columns that are added.
     session : SparkSession, optional
-        Where files are read; by default the session that is running.
+        The session that reads files; by default the one that is running.
 
     Returns
     -------
     DataFrame
-        The columns of the rows, then `answer`, `probability` and those asked for.
+        The columns of the rows, then `answer`, `probability` and the others that were asked for.
 
     Raises
     ------
@@ -101,13 +83,15 @@ def predict(
 
     Examples
     --------
-    ``nv_spark.predict(nb, frame, contributions=3).write.parquet("answers")`` writes rows with answers and reasons.
+    ``nv_spark.predict(nb, frame, contributions=3).write.parquet("answers")`` writes rows with predictions and reasons.
     """
-    fitted = model.fitted_
+    fitted, sent = model.fitted_, sent_model(model)
     frame, certain = frame_of_source(source, session)
-    wanted = WantedAnswers(probabilities, contributions, prefix)
-    check_columns(frame, fitted.model.schema.names)
-    types = answer_types(fitted, wanted)
+    names = fitted.model.schema.names
+    check_columns(frame, names)
+    wanted = AnswerColumns(probabilities=probabilities, only=True, prefix=prefix)
+    no_rows = pa.RecordBatch.from_arrays([pa.nulls(0) for _ in names], names)
+    types = predicted(fitted, wanted, contributions, no_rows).schema
     for name in types.names:
         if name in frame.columns:
             raise InvalidInput(
@@ -116,97 +100,141 @@ def predict(
                 ".",
                 column=name,
             )
+    one_row = pa.Table.from_pylist([{}], schema=types)  # of no rows, Connect does not tell the types
+    fields = frame.sparkSession.createDataFrame(one_row).schema.fields
+    row_type = import_pyspark("pyspark.sql.types").StructType([*frame.schema.fields, *fields])
+    rows = SparkRows.of(frame, certain=certain)
+    over, predict_batches = rows.in_batches(lambda batches: predicted_batches(sent, wanted, contributions, batches))
+    return map_batches(over, predict_batches, row_type)
+
+
+def evaluate(
+    model: NaiveBayes,
+    source: SparkSource,
+    *,
+    target: str,
+    weight: str | None = None,
+    session: SparkSession | None = None,
+) -> ScoreSums:
+    """Return the scores of a model on rows of Spark whose classes are known.
+
+    Figures and standard errors are those of `nv.Scores`; no row leaves its task. The area under the ROC curve follows
+    from histograms, and `auc_error` bounds its error.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+        The fitted model.
+    source : DataFrame of Spark, str, Path or list of str
+        The rows, or the path of Parquet files, or several paths.
+    target : str
+        The column of the classes. A class that the model never saw has no probability.
+    weight : str, optional
+        The column of the row weights.
+    session : SparkSession, optional
+        The session that reads files; by default the one that is running.
+
+    Returns
+    -------
+    ScoreSums
+        The scores.
+
+    Raises
+    ------
+    InvalidInput
+        If a row has no class and the model has not ``unlabelled="skip"``, or there are no rows.
+
+    Examples
+    --------
+    ``nv_spark.evaluate(nb, frame, target="species").log_loss`` is the log loss of all rows.
+    """
+    rows = spark_rows(source, session, target, weight, columns=model.fitted_.model.schema.names)
     sent = sent_model(model)
-    rows = SparkRows.of_all(frame, certain)
-    over, answers = rows.in_batches(lambda batches: answered(sent, wanted, types, batches))
-    return map_batches(over, answers, with_answers(frame.schema, types))
+    parts = rows.parts(
+        lambda batches: scored_part(sent, target, weight, batches), lambda parts: pickle.dumps(sum_of_scores(parts))
+    )
+    if not parts:
+        raise InvalidInput("There are no rows to score.")
+    return sum_of_scores(parts)
+
+
+# -- models on their way to tasks ----------------------------------------------------------------------------------
 
 
 def sent_model(model: NaiveBayes) -> SentModel:
-    """Return a model as it is sent to tasks; it holds no row."""
-    fitted = model.fitted_
-    sink = BytesIO()
+    """Return a model as it is sent to tasks; refuse different functions of texts, which tasks could not assign."""
+    fitted, sink, functions = model.fitted_, BytesIO(), dict[str, object]()
     save_model(fitted, sink)
-    return SentModel(sink.getvalue(), functions_of(fitted.schema))
-
-
-def functions_of(schema: Schema) -> tuple[tuple[str, object], ...]:
-    """Return the functions of Python that texts are split with; refuse different ones, which tasks cannot assign."""
-    found: dict[str, object] = {}
-    for column in schema.of_kind("vectors"):
+    for column in fitted.schema.of_kind("vectors"):
         for name in ("tokenizer", "preprocessor"):
-            given = getattr(column.family, name, None) if isinstance(column.family, Words) else None
-            if callable(given) and found.setdefault(name, given) is not given:
+            function = getattr(column.family, name, None)
+            if callable(function) and functions.setdefault(name, function) is not function:
                 raise InvalidInput(
                     f"Columns of texts have different functions as their {name}; on Spark all must have the same.",
                     column=column.name,
                 )
-    return tuple(found.items())
+    return SentModel(sink.getvalue(), tuple(functions.items()))
+
+
+def stored_classifier(sent: SentModel) -> FittedClassifier:
+    """Return the fitted model that was sent, or saved."""
+    return load_model(BytesIO(sent.data), dict(sent.functions))  # type: ignore[arg-type]  # functions by name
 
 
 @lru_cache(maxsize=4)
 def received_model(sent: SentModel) -> FittedClassifier:
-    """Return the model that a task was sent; a worker that is used again keeps it. One thread answers."""
+    """Return the model that a task was sent, for one thread; a worker that is used again keeps it."""
     return stored_classifier(sent).with_parameters(n_jobs=1)
 
 
-def classifier_of(sent: SentModel) -> NaiveBayes:
-    """Return the classifier that was sent, or saved."""
-    return NaiveBayes.from_fitted(stored_classifier(sent))
+# -- in the tasks --------------------------------------------------------------------------------------------------
 
 
-def stored_classifier(sent: SentModel) -> FittedClassifier:
-    """Return the fitted model in the bytes of a file."""
-    return load_model(BytesIO(sent.data), dict(sent.functions))  # type: ignore[arg-type]  # functions by name
-
-
-def answered(sent: SentModel, wanted: WantedAnswers, types: pa.Schema, batches: ArrowBatches) -> ArrowBatches:
-    """Yield the rows of a task with their answers."""
+def predicted_batches(
+    sent: SentModel, wanted: AnswerColumns, contributions: int, batches: ArrowBatches
+) -> ArrowBatches:
+    """Yield the rows of a task with their predictions."""
     fitted = received_model(sent)
     for batch in batches:
         if batch.num_rows:
-            added = added_columns(fitted, wanted, batch)
-            arrays = [one.cast(kind) for one, kind in zip(added, types.types, strict=True)]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *arrays], names=[*batch.schema.names, *types.names])
+            found = predicted(fitted, wanted, contributions, batch)
+            names = [*batch.schema.names, *found.schema.names]
+            yield from pa.table([*batch.columns, *found.columns], names).to_batches()
 
 
-def added_columns(fitted: FittedClassifier, wanted: WantedAnswers, batch: pa.RecordBatch) -> list[pa.Array]:
-    """Return the columns that are added to some rows."""
-    asked = AnswerColumns(probabilities=wanted.probabilities, only=True)
-    found = next(answered_batches(fitted, [batch], asked))
-    arrays = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in found.columns]
-    arrays = [one.dictionary_decode() if pa.types.is_dictionary(one.type) else one for one in arrays]
-    if wanted.contributions:
+def predicted(fitted: FittedClassifier, wanted: AnswerColumns, contributions: int, batch: pa.RecordBatch) -> pa.Table:
+    """Return the columns that are added to some rows, with types that Spark has."""
+    found = next(answered_batches(fitted, [batch], wanted))
+    found = found.cast(pa.schema([(field.name, spark_type(field.type)) for field in found.schema]))
+    if not contributions:
+        return found
+    rows: list[list[dict[str, object]]] = []
+    if batch.num_rows:
         evidence, _ = evidence_of_decisions(fitted, evidence_of(fitted, known_columns(fitted, batch)))
-        names = ("column", "value", "log_odds")
-        strongest = strongest_contributions(evidence, wanted.contributions)
-        rows = [[dict(zip(names, one, strict=True)) for one in row] for row in strongest]
-        arrays.append(pa.array(rows, CONTRIBUTION_TYPE))
-    return arrays
+        strongest = strongest_contributions(evidence, contributions)
+        rows = [[dict(zip(CONTRIBUTION.names, one, strict=True)) for one in row] for row in strongest]
+    return found.append_column(f"{wanted.prefix}contributions", pa.array(rows, pa.list_(CONTRIBUTION)))
 
 
-def answer_types(fitted: FittedClassifier, wanted: WantedAnswers) -> pa.Schema:
-    """Return the names and Arrow types of the columns that are added."""
-    empty = pa.table({name: pa.nulls(0) for name in fitted.model.schema.names}).to_batches()
-    batch = empty[0] if empty else pa.RecordBatch.from_pydict({name: [] for name in fitted.model.schema.names})
-    asked = AnswerColumns(probabilities=wanted.probabilities, only=True)
-    found = next(answered_batches(fitted, [batch], asked)).schema
-    types = [(field.name, _spark_able(field.type)) for field in found]
-    more = [(CONTRIBUTIONS, CONTRIBUTION_TYPE)] if wanted.contributions else []
-    return pa.schema([(wanted.prefix + name, kind) for name, kind in [*types, *more]])
-
-
-def _spark_able(kind: pa.DataType) -> pa.DataType:
-    """Return the type that a column of answers has in Spark."""
+def spark_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type that a column of predictions has in Spark."""
     own = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_integer(own):
         return pa.int64()
     return pa.string() if pa.types.is_large_string(own) else own
 
 
-def with_answers(rows: StructType, types: pa.Schema) -> StructType:
-    """Return the types of Spark that rows with answers have."""
-    of_spark = import_pyspark("pyspark.sql.types")
-    added = [of_spark.StructField(f.name, of_spark.DataType.fromDDL(SPARK_TYPES[f.type]), True) for f in types]
-    found: StructType = of_spark.StructType([*rows.fields, *added])
-    return found
+def scored_part(sent: SentModel, target: str, weight: str | None, batches: ArrowBatches) -> bytes | None:
+    """Return the scores of the rows of a task; None if none of them is to be scored."""
+    fitted, parts = received_model(sent), []
+    for batch in batches:
+        if fitted.parameters.unlabelled == "skip":
+            batch = batch.filter(pc.is_valid(batch.column(target)))
+        if batch.num_rows:
+            parts.append(ScoreSums.of(scores_of_rows(fitted, batch, target, weight)))
+    return pickle.dumps(ScoreSums.sum_of(parts)) if parts else None
+
+
+def sum_of_scores(parts: Sequence[bytes]) -> ScoreSums:
+    """Return the scores of the rows of several tasks."""
+    return ScoreSums.sum_of([pickle.loads(part) for part in parts])

@@ -1,95 +1,229 @@
-"""Rows of Spark: a DataFrame, or Parquet files by their path; they come from Spark, or from the files themselves."""
+"""Rows of Spark: a DataFrame, or Parquet files that tasks read themselves, without the JVM.
+
+Moving rows from the JVM to Python takes several times as long as counting them. Tasks read the files of a DataFrame
+only if these certainly hold its rows: Spark says that its plan is a plain read of these files, the driver can open
+each of them, and each has the types that Spark says. Otherwise the rows come from Spark.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
+from ..data.encoding import ROWS
+from ..data.schema import likely
+from ..data.values import is_text_type
 from ..errors import InvalidInput
-from .arrow_tasks import AddParts, ArrowBatches, MakePart, UnlikeSpark, added_parts
-from .column_types import arrow_types_of, check_columns, check_names
-from .parquet_files import FileTasks, file_tasks
-from .session import active_session, import_pyspark, is_spark_frame, selected
+from ..errors.message import Setting
+from .tasks import AddParts, ArrowBatches, MakePart, import_pyspark, parallel_tasks, parts_of_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Batches = TypeVar("Batches")
-
+Result = TypeVar("Result")
 SparkSource: TypeAlias = "DataFrame | str | PathLike[str] | Sequence[str]"
+RowGroups: TypeAlias = tuple[tuple[str, int], ...]  # the path of a file, and the number of a row group in it
+
+# Bytes of each column that are read ahead; otherwise Arrow would fetch the whole file and keep it.
+READ_AHEAD = 1 << 22
+# Tasks that read files, for each task that runs at a time.
+TASKS = 2
 
 
 @dataclass(frozen=True)
 class SparkRows:
-    """Some columns of a DataFrame, and the files that hold them if it is a plain read of such."""
+    """Some columns of a DataFrame and their Arrow types; the row groups of each task, if tasks read the files."""
 
     frame: DataFrame
-    files: FileTasks | None = None
+    types: pa.Schema
+    groups: tuple[RowGroups, ...] = ()
 
     @classmethod
-    def of_all(cls, frame: DataFrame, certain: bool) -> SparkRows:
-        """Return all columns of a DataFrame, whatever they hold."""
+    def of(cls, frame: DataFrame, *, certain: bool) -> SparkRows:
+        """Return all rows of a DataFrame, which is certainly a plain read of Parquet files or may be one."""
         try:
-            types = arrow_types_of(frame, ())
-        except InvalidInput:  # a column that cannot be counted may be there all the same
-            return cls(frame)
-        return cls(frame, file_tasks(frame, types, certain))
+            types = frame.limit(0).toArrow().schema
+        except TypeError as error:  # PySpark's own
+            raise InvalidInput(f"A column cannot be passed to Python: {error} Convert it, or leave it out.") from None
+        groups = row_groups(plain_files(frame, types, certain=certain), types)
+        size = math.ceil(len(groups) / (TASKS * parallel_tasks(frame.sparkSession))) if groups else 1
+        return cls(frame, types, tuple(groups[begin : begin + size] for begin in range(0, len(groups), size)))
 
     def in_batches(
-        self, function: Callable[[ArrowBatches], Batches], *, coded: bool = False
-    ) -> tuple[DataFrame, Callable[[ArrowBatches], Batches]]:
-        """Return the DataFrame that tasks go over, and the function as it takes the batches of that.
+        self, function: Callable[[ArrowBatches], Result], *, coded: bool = False
+    ) -> tuple[DataFrame, Callable[[ArrowBatches], Result]]:
+        """Return the DataFrame that tasks go over, and the function that takes its batches.
 
-        Texts of files may come as codes with a dictionary, which is faster; Spark takes no such columns back.
+        Texts of files may come as dictionary codes, which is faster; Spark does not take such columns back.
         """
-        files = self.files
-        if files is None:
+        types, groups = self.types, self.groups  # what is sent to tasks holds no DataFrame
+        if not groups:
             return self.frame, function
-        return files.frame(self.frame.sparkSession), lambda numbers: function(files.batches(numbers, coded=coded))
 
-    def added(self, make: MakePart, add: AddParts) -> bytes | None:
-        """Return the sum of the parts that tasks make of these rows; None if there are none."""
-        if self.files is None:
-            return added_parts(self.frame, make, add)
-        try:
-            over, of_files = self.in_batches(make, coded=True)
-            return added_parts(over, of_files, add, len(self.files.pieces))
-        except UnlikeSpark:  # Spark reads these files in its own way
-            return replace(self, files=None).added(make, add)
+        def read(tasks: ArrowBatches) -> ArrowBatches:
+            for batch in tasks:
+                for task in batch.column(0).to_pylist():
+                    yield from file_batches(groups[task], types, coded=coded)
+
+        tasks = self.frame.sparkSession.range(0, len(groups), 1, len(groups))
+        return tasks, lambda batches: function(read(batches))
+
+    def parts(self, make: MakePart, add: AddParts) -> list[bytes]:
+        """Return the parts that tasks make of these rows; where they are many, added within groups."""
+        frame, of_batches = self.in_batches(make, coded=True)
+        return parts_of_tasks(frame, of_batches, add, len(self.groups) or None)
 
 
 def frame_of_source(source: SparkSource, session: SparkSession | None) -> tuple[DataFrame, bool]:
     """Return the DataFrame of a source, and whether it is certainly a plain read of Parquet files."""
-    import_pyspark()
-    if is_spark_frame(source):
-        check_names(source)
+    running = session or import_pyspark().SparkSession.getActiveSession()
+    kind = type(source)
+    if kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame":
         return source, False
     paths = [source] if isinstance(source, (str, PathLike)) else source
     if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, PathLike)) for path in paths):
         raise InvalidInput(
-            f"Expected a DataFrame of Spark or the path of Parquet files, and got a {type(source).__name__}. Rows in "
-            "memory need no Spark: NaiveBayes().fit(rows)."
+            f"Expected a DataFrame of Spark or the path of Parquet files, and got a {kind.__name__}. Rows in memory "
+            "need no Spark: NaiveBayes().fit(rows)."
         )
-    return active_session(session).read.parquet(*map(fspath, paths)), True
+    if running is None:
+        raise InvalidInput(
+            "No session of Spark is running. Start one, SparkSession.builder.getOrCreate(), and give it: session=…."
+        )
+    return running.read.parquet(*map(fspath, paths)), True
 
 
 def spark_rows(
     source: SparkSource,
     session: SparkSession | None,
+    target: str,
+    weight: str | None,
     *,
-    beside: Sequence[str] = (),
-    ignore: Collection[str] = (),
     columns: Collection[str] | None = None,
-) -> tuple[SparkRows, pa.Schema]:
-    """Return the rows of a source, and the Arrow types of their columns: all but those ignored, or some and others."""
+    ignore: Collection[str] = (),
+) -> SparkRows:
+    """Return the rows of a source with the classes, the weights, and some columns or all but those ignored."""
     frame, certain = frame_of_source(source, session)
+    beside = [target] if weight is None else [target, weight]
     check_columns(frame, [*beside, *ignore, *(columns or ())])
-    wanted = frame.columns if columns is None else [*columns, *beside]
-    names = [name for name in frame.columns if name in wanted and name not in ignore]
-    types = arrow_types_of(frame, [name for name in frame.columns if name not in names])
-    kept = frame if names == frame.columns else selected(frame, names)
-    return SparkRows(kept, file_tasks(frame, types, certain)), types
+    wanted = {*beside, *(frame.columns if columns is None else columns)} - set(ignore)
+    names = [name for name in frame.columns if name in wanted]
+    frame = frame if names == frame.columns else selected(frame, names)
+    for field in frame.schema.fields:
+        if "vector" in type(field.dataType).__name__.lower():
+            raise InvalidInput(
+                f"Column {field.name!r} holds vectors of pyspark.ml. Give the columns that they were assembled from, "
+                "or take them apart with pyspark.ml.functions.vector_to_array, and leave the vectors out: ",
+                Setting("ignore", [field.name]),
+                ".",
+                column=field.name,
+            )
+    return SparkRows.of(frame, certain=certain)
+
+
+def check_columns(frame: DataFrame, names: Collection[str]) -> None:
+    """Refuse names that no column has, and columns of the same name."""
+    for name, times in Counter(frame.columns).items():
+        if times > 1:
+            raise InvalidInput(f"{times} columns are called {name!r}. Rename them, or drop all but one.", column=name)
+    for name in names:
+        if name not in frame.columns:
+            raise InvalidInput(f"There is no column {name!r}{likely(name, tuple(frame.columns))}", column=name)
+
+
+def selected(frame: DataFrame, names: Collection[str]) -> DataFrame:
+    """Return some columns of a DataFrame, whatever characters their names have."""
+    column = import_pyspark("pyspark.sql.functions").col
+    quoted = (name.replace("`", "``") for name in names)
+    return frame.select(*(column(f"`{name}`") for name in quoted))
+
+
+# -- Parquet files that tasks read ------------------------------------------------------------------------------------
+
+
+def plain_files(frame: DataFrame, types: pa.Schema, *, certain: bool) -> list[Path]:
+    """Return the files of a DataFrame if Spark says that it is a plain read of them; none if it may not be.
+
+    Times do not mean the same to all programs: calendars and zones differ.
+    """
+    unlike = (pa.types.is_temporal, pa.types.is_nested, pa.types.is_null)
+    if frame.is_cached or any(check(kind) for check in unlike for kind in types.types):
+        return []
+    addresses = frame.inputFiles()
+    paths = [path for path in map(local_path, addresses) if path is not None]
+    plain = bool(paths) and len(paths) == len(addresses) and (certain or is_plain_read(frame, paths))
+    return paths if plain else []
+
+
+def local_path(address: str) -> Path | None:
+    """Return the path of a file that every executor can open; None for other systems, or folders that are columns.
+
+    >>> local_path("file:///data/a%20b.parquet"), local_path("s3a://bucket/a.parquet")
+    (PosixPath('/data/a b.parquet'), None)
+    """
+    parts = urlsplit(address)
+    path = Path(unquote(parts.path))
+    return path if parts.scheme in ("", "file") and not any("=" in folder for folder in path.parts) else None
+
+
+def is_plain_read(frame: DataFrame, paths: Sequence[Path]) -> bool:
+    """Tell whether Spark says that a DataFrame is the same as reading these files, and some of their columns."""
+    folder, here = paths[0].parent, Path.cwd()
+    candidates = [list(map(str, paths)), frame.inputFiles()]
+    if all(path.parent == folder for path in paths):
+        candidates += [[str(folder)], [f"{folder}/*.parquet"], [f"file://{folder}"]]
+        candidates += [[str(folder.relative_to(here))]] if here in folder.parents else []
+    for candidate in candidates:
+        with suppress(import_pyspark("pyspark.errors").PySparkException):  # there is no such file
+            read = frame.sparkSession.read.parquet(*candidate)
+            if set(frame.columns) <= set(read.columns) and frame.sameSemantics(selected(read, frame.columns)):
+                return True
+    return False
+
+
+def row_groups(paths: Sequence[Path], types: pa.Schema) -> RowGroups:
+    """Return the row groups of files; none if one of them cannot be opened, or has other types than Spark says."""
+    import pyarrow.parquet as pq
+
+    groups: list[tuple[str, int]] = []
+    for path in paths:
+        try:
+            file = pq.read_metadata(path)
+        except (pa.ArrowException, OSError):
+            return ()
+        found = {field.name: plain_type(field.type) for field in file.schema.to_arrow_schema()}
+        if any(found.get(field.name) != plain_type(field.type) for field in types):
+            return ()
+        groups += [(str(path), group) for group in range(file.num_row_groups)]
+    return tuple(groups)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a column, one for all texts: those of files may be long, or dictionary codes."""
+    own = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.string() if is_text_type(own) else own
+
+
+def file_batches(groups: RowGroups, types: pa.Schema, *, coded: bool) -> ArrowBatches:
+    """Yield the rows of some row groups."""
+    import pyarrow.parquet as pq
+
+    texts = [field.name for field in types if coded and is_text_type(field.type)]
+    for path, of_file in groupby(groups, lambda group: group[0]):
+        numbers = [number for _, number in of_file]
+        try:
+            file = pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False, buffer_size=READ_AHEAD)
+            for batch in file.iter_batches(ROWS, row_groups=numbers, columns=types.names, use_threads=False):
+                yield batch if coded else batch.select(types.names).cast(types)
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{path} cannot be read ({error}). Get the file again, or leave it out.") from None
