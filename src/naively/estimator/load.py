@@ -23,8 +23,7 @@ from ..model.em import Expected
 from ..model.joint.word_offsets import WordOffsets, stored_word_offsets
 from ..model.measured_information import MeasuredInformation
 from ..model.tuning import Tuning
-from ..stats import Counts, WordTable
-from ..stats.counts import Statistic
+from ..stats import Counts, Statistic, WordTable
 from .fitted_classifier import FittedClassifier
 from .held_out_quality import quality_at_hand
 from .models import estimated_model

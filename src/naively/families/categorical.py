@@ -18,7 +18,7 @@ from ..errors.message import RowNumber, Setting
 from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
 from ..stats.arithmetic import divide, subtract
-from ..stats.missing import is_missing
+from ..stats.axis import is_missing
 from . import proportions
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
 from .family import Settings, Smoothing, check_scored, listed_parts, padded, row_weights, scores_of, shown_label

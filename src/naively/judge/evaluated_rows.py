@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .._linear_algebra import dot
 from .._types import AnyArray, ColumnLike, Floats, Label, Longs, Mask, Places
 from ..errors import InvalidInput
-from ..stats.row_weights import checked_row_weights
+from ..stats.arithmetic import checked_row_weights
 from . import score_inputs
 from .decision import CostMatrix, LabelledCost, NumberCost
 from .metrics import confidence_bins

@@ -26,7 +26,7 @@ from ..families.sparse_numbers import SparseNumbers
 from ..stats import Axis, Counts, Moments, Table, WordTable
 from ..stats.arithmetic import subtract
 from ..stats.table import axis_and_order
-from ..text import TextReader, TextRows
+from ..text import TextRows
 from .block_answers import ROWS_OF_THREAD, answers_in_threads
 from .column_parts import INSIDE, LABELS, ColumnPart, LabelPart, NumberPart, VectorPart
 from .estimate import label_likelihood, likelihood, number_likelihoods
@@ -146,7 +146,7 @@ class TableModel:
             c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if counts_words(c)
         }
         # The lexicon of counted texts is the reader that counted them.
-        self.readers = {name: cast(TextReader, table.lexicon) for name, table in self.words.items()}
+        self.readers = {name: table.lexicon for name, table in self.words.items()}
         self.textbook = NaiveModel(counts.classes, log_prior, likelihoods, None, scale, bias)
         # Answers are scored by this one, which other kinds of models replace.
         self.scorer: AdditiveModel[ScoreTerm] = self.textbook

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, validate_data
 from .._types import AnyArray, ColumnLike, Floats, TableLike
 from ..counting.arrays import READABLE, is_aligned
 from ..errors import InvalidInput
-from ..stats.row_weights import checked_row_weights
+from ..stats.arithmetic import checked_row_weights
 from .array_api import to_numpy
 
 

@@ -13,7 +13,7 @@ from ..data.schema import Schema
 from ..estimator.look import Look
 from ..estimator.look import look as look_at_rows
 from ..stats import Counts
-from ..stats.adding import add
+from ..stats.counts import add
 from ..stats.pairs import JointCounts
 from .arrow_tasks import ArrowBatches, regrouped
 

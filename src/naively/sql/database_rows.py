@@ -19,7 +19,7 @@ from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..families import Bernoulli, Bins
 from ..stats import Axis
-from ..stats.row_weights import WANTED
+from ..stats.arithmetic import WANTED
 from .database_schema import counted_type, schema_of_table
 from .engine import IbisTable, IbisValue, checked_table, engine_name, ibis_module
 from .expressions import bin_of_number, exact_literal, finite_number, number_of_cell, number_without_nan

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._types import Floats
 from ..errors import DoesNotFit
-from .arithmetic import checked_weight, frozen, subtract
+from .arithmetic import ClassWeights, Statistic, frozen, subtract
 from .axis import Axis
 
 # `data.grid.Grid`, which knows columns and so cannot be named here.
@@ -21,7 +21,7 @@ PRODUCT_UNIT = 2.0**-24
 
 
 @dataclass(frozen=True, eq=False)
-class JointCounts:
+class JointCounts(Statistic):
     """What is counted of several columns at once, by class.
 
     Features are 1, a flag for each value or bin, and the numbers themselves, all as the grid lays them out. Products of
@@ -89,11 +89,10 @@ class JointCounts:
         products[subtract(a.products[:, 0, 0], b.products[:, 0, 0]) == 0] = 0.0  # no row of the class is left
         return JointCounts(classes.declaring(self.classes), self.grid, subtract(a.fine, b.fine), products)
 
-    def __mul__(self, weight: float) -> JointCounts:
-        w = checked_weight(weight)
-        return JointCounts(self.classes, self.grid, self.fine * w, self.products * w)
-
-    __rmul__ = __mul__
+    def scaled(self, of: ClassWeights) -> JointCounts:
+        """Return the sums of each class times its weight."""
+        w = of(self.classes)
+        return JointCounts(self.classes, self.grid, self.fine * w[:, None], self.products * w[:, None, None])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, JointCounts):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._types import AnyArray, Codes, Floats, Hashes, Longs, Matrix, Singles, SparseMatrix
-from ...stats.hashing import mix_hashes
+from ...stats.arithmetic import mix_hashes
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..._threads import allowed
 from ..._types import Codes, Floats, JsonObject, Longs, Matrix, Places, Singles
 from ...families.texts import ModelWords
 from ...stats import Axis, WordTable
-from ...stats.word_table import Lexicon
+from ...text import TextReader
 from .sample import RowClasses
 from .word_terms import WordAssociations
 
@@ -26,7 +26,7 @@ from .word_terms import WordAssociations
 class WordOffsets:
     """The offsets of words of one column of texts."""
 
-    lexicon: Lexicon
+    lexicon: TextReader
     numbers: Codes  # of the words in the lexicon, rising
     table: Singles  # [word, class]
     ridge: float
@@ -78,7 +78,7 @@ class WordOffsets:
         return {"ridge": self.ridge, "variance": self.variance}
 
     @classmethod
-    def from_file(cls, data: JsonObject, lexicon: Lexicon, values: Axis, table: Floats) -> WordOffsets:
+    def from_file(cls, data: JsonObject, lexicon: TextReader, values: Axis, table: Floats) -> WordOffsets:
         """Return what a file holds: plain data, and the offsets of words, [class, word]."""
         ridge, variance = float(data["ridge"]), float(data["variance"])
         hashed = lexicon.tokens.hash_width is not None
