@@ -12,7 +12,7 @@ from naively.errors import InvalidInput
 from naively.model.estimate import estimate, uniform_prior
 from naively.stats import Axis, CodesAccumulator, Counts, CountsAccumulator
 
-from .family_cases import CASES, CLASSES, DEFAULTS, Case, Rows
+from .family_cases import CASES, CLASSES, DEFAULTS, LEVELS, Case, Rows, codes_of
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 each_family = pytest.mark.parametrize("case", DEFAULTS, ids=str)
@@ -113,15 +113,15 @@ def test_an_error_on_unseen_values_names_the_row_that_would_be_unseen(missing):
     case = Case(Categorical(), Settings(missing=missing, unseen="error"), declared=False)
     rows = case.rows()
     likelihood = case.learn(rows)
-    codes = likelihood.codes(rows.cells)
+    codes = codes_of(likelihood, rows.cells)
 
     with pytest.raises(InvalidInput, match="Row 5 holds a value that was not seen in training"):
         likelihood.leave_one_out(codes, rows.y)
     with pytest.raises(InvalidInput, match="Row 9 holds a value that was not seen in training"):
-        likelihood.leave_one_out(np.where(np.arange(11) == 9, len(likelihood.values), codes), rows.y)
+        likelihood.leave_one_out(np.where(np.arange(11)[:, None] == 9, len(LEVELS), codes), rows.y)
     twice = Rows(rows.cells * 2, np.tile(rows.y, 2), np.ones(22))
     likelihood = case.learn(twice)
-    assert np.isfinite(likelihood.leave_one_out(likelihood.codes(twice.cells), twice.y)).all()
+    assert np.isfinite(likelihood.leave_one_out(codes_of(likelihood, twice.cells), twice.y)).all()
 
 
 @settings(deadline=None, max_examples=30)

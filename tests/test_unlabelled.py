@@ -128,6 +128,7 @@ def test_the_steps_are_those_of_the_books(monkeypatch):
 
 def density(likelihood: Any, settings: Settings) -> float:
     """Return the logarithm of the prior's density at an estimate, by SciPy."""
+    likelihood = getattr(likelihood, "tables", [likelihood])[0]
     lam = settings.smoothing
     if isinstance(likelihood.family, nv.Gaussian):
         prior, bell = likelihood._prior(likelihood.summary), likelihood.density

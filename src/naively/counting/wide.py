@@ -17,7 +17,7 @@ from ..data.values import ColumnValues
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..families import Bernoulli, Words
 from ..families.family import row_blocks
-from ..families.sparse_numbers import DENSE
+from ..families.numbers import DENSE
 from ..stats import Axis, Moments, Table, WordTable
 from ..stats.accumulators import MomentsAccumulator, TableAccumulator
 from ..stats.counts import ColumnStatistic

@@ -17,7 +17,7 @@ from ..errors import DoesNotFit, InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table
 from ..stats.quantiles import cuts_after, ordered_groups, quantile_groups, value_weights, whole_neighbors
-from .categorical import Categorical, LogTable, scored_values
+from .categorical import Categorical, LogTable, LogTables, scored_values
 from .family import Settings, rounded_number, shown_label
 
 # A bin for so many rows, but not fewer and not more than these.
@@ -102,8 +102,8 @@ class Bins:
             out[there] = -np.log(widths) - 2 * np.log1p(beyond / widths)
         return out
 
-    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> BinTable:
-        """Return log P(bin | class); no number is one that was never seen."""
+    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
+        """Return log P(bin | class); every number has a bin, so that none is unseen."""
         known = Table(values=Axis.declared(self.values)) + statistic
         if len(known.values) > len(self.values) + (None in known.values.labels):
             raise DoesNotFit(
@@ -111,12 +111,12 @@ class Bins:
             )
         settings = replace(settings.alone(self.smoothing), unseen="skip")
         found = scored_values(known, classes, settings)
-        return BinTable(Categorical(self.smoothing), settings, classes, *found, self._edges)
+        return LogTables(classes, (BinTable(Categorical(self.smoothing), settings, classes, *found, self._edges),))
 
 
 @dataclass(frozen=True)
 class BinTable(LogTable):
-    """The likelihood of one column of numbers, given as the codes of their bins."""
+    """The log-likelihoods of one column of numbers, given as the codes of their bins."""
 
     edges: Floats
 

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from scipy.special import polygamma, psi
 
 from .._linear_algebra import product
-from .._types import Floats, Index, Matrix, Numeric
-from .family import Likelihood, scores_of
+from .._types import Floats, Index, Numeric
 
 # The variance of a logarithm of which nothing is known: no row was counted and there are no pseudo-counts. Its interval
 # is 0 to 1.
@@ -111,10 +110,9 @@ def polynomial_cumulants(x: Floats, terms: Terms) -> list[Floats]:
     return out
 
 
-def with_ruled_out(found: Cumulants, likelihood: Likelihood, x: Matrix, threads: int) -> Cumulants:
-    """Return the cumulants with a mean of -∞ where this likelihood rules a class out.
+def with_ruled_out(cumulants: Cumulants, scores: Floats) -> Cumulants:
+    """Return the cumulants with a mean of -∞ where the scores under ``bayes`` rule a class out.
 
-    With λ = 0 the posterior gives a value without rows no chance, for certain: the likelihood is that of ``bayes``.
+    With λ = 0 the posterior gives a value without rows no chance, for certain.
     """
-    out = np.isneginf(scores_of(likelihood, x, threads))
-    return found._replace(mean=np.where(out, -np.inf, found.mean))
+    return cumulants._replace(mean=np.where(np.isneginf(scores), -np.inf, cumulants.mean))

@@ -19,7 +19,7 @@ from ..families.bernoulli import FlagLikelihood
 from ..families.categorical import LogTables
 from ..families.gaussian import GaussianLikelihood
 from ..families.wide import Split
-from ..families.word_counts import WordWeights
+from ..families.word_counts import WordLikelihood
 from .base import BaseNB
 from .bernoulli import BernoulliNB
 from .categorical import CategoricalNB
@@ -175,7 +175,7 @@ def code_scores(graph: OnnxGraph, x: Tensor, likelihood: LogTables) -> Tensor:
     return graph.total(parts)
 
 
-def word_scores(graph: OnnxGraph, x: Tensor, likelihood: WordWeights) -> Tensor:
+def word_scores(graph: OnnxGraph, x: Tensor, likelihood: WordLikelihood) -> Tensor:
     """Return counts times weights; a word that is there may rule classes out."""
     split = Split.of(np.asarray(likelihood.each, dtype=np.float64))
     scores = graph.node("MatMul", x, graph.constant(split.finite))

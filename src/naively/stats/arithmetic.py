@@ -69,6 +69,7 @@ def subtract(before: Floats, taken: Floats, *, unit: float = 1.0) -> Floats:
 
     Whole numbers, or multiples of a smaller unit, are exact as long as they have digits for it.
     """
+    before, taken = np.broadcast_arrays(before, taken)
     rest = before - taken
     little = (np.abs(rest) <= _kernels.SUM_ROUNDING * np.abs(before)) & (rest != 0)
     if little.any():

@@ -15,7 +15,7 @@ import numpy as np
 from ... import _kernels
 from ..._threads import allowed
 from ..._types import Codes, Floats, JsonObject, Longs, Matrix, Places, Singles
-from ...families.texts import ModelWords
+from ...families.words import ModelWords
 from ...stats import Axis, WordTable
 from ...text import TextReader
 from .sample import RowClasses

@@ -22,7 +22,7 @@ from ..._types import Codes, Floats, Longs, Mask, Matrix, Places, Singles
 from ...data.column import Column
 from ...data.schema import Schema
 from ...families import Words
-from ...families.texts import ModelWords, kept_tokens
+from ...families.words import ModelWords, kept_tokens
 from ...stats import Axis, Counts, WordTable
 from ..column_parts import INSIDE
 from .left_out import HeldOutRows
