@@ -18,7 +18,7 @@ import pytest
 
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting
-from naively.judge.score_sums import ScoreSums
+from naively.judge.histograms import ScoreSums
 
 from .spark_cases import CONNECTED, KILLED, mixed_table, text_table
 

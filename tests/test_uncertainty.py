@@ -208,9 +208,9 @@ def test_the_textbook_model_keeps_its_credible_interval():
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.9", True], ids=repr)
 def test_a_level_that_is_none_is_refused(fitted, level):
-    with pytest.raises(InvalidSetting, match="must lie between 0 and 1"):
+    with pytest.raises(InvalidSetting, match="must lie strictly between 0 and 1"):
         fitted[0].predict_set(fitted[1][:2], level)
-    with pytest.raises(InvalidSetting, match="must lie between 0 and 1"):
+    with pytest.raises(InvalidSetting, match="must lie strictly between 0 and 1"):
         fitted[0].predict_interval(fitted[1][:2], level)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..counting.rows import Rows
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.target import SoftLabels
-from ..judge.quality_counts import QualityCounts, QualitySource, quality_of_scores
+from ..judge.histograms import QualityCounts, QualitySource, quality_of_scores
 from ..judge.scores import Scores
 from ..model.leave_one_out import rows_with_weight, truth_of
 from .fitted_classifier import MODELLING, FittedClassifier

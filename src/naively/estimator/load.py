@@ -18,7 +18,7 @@ from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
 from ..families import Words
 from ..judge.held_out_scores import HeldOutScores
-from ..judge.quality_counts import QualityCounts
+from ..judge.histograms import QualityCounts
 from ..model.em import Expected
 from ..model.joint.word_offsets import WordOffsets, stored_word_offsets
 from ..model.measured_information import MeasuredInformation

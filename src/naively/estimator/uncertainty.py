@@ -23,7 +23,7 @@ from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..families.family import row_weights
 from ..files.file import File, file_of
-from ..judge.held_out_scores import ClassCounts, HeldOutScores
+from ..judge.held_out_scores import HeldOutScores, class_scores
 from ..judge.score_inputs import matching_label
 from ..model.leave_one_out import (
     check_not_more_rows,
@@ -247,7 +247,7 @@ def _table_of(
 ) -> HeldOutScores:
     """Return the table of the scores of rows; a row weighs what it was given to weigh."""
     weights = row_weights(rows.weights, len(held_out))
-    one, other = (ClassCounts.of(log_p, members, weights) for log_p in (held_out, counted))
+    one, other = (class_scores(log_p, members, weights) for log_p in (held_out, counted))
     return HeldOutScores(classes, one, other, squares)
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .._types import AnyArray, ColumnLike, Floats, Label, Longs, Mask, Places
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
+from ..stats.axis import is_missing, sorted_labels
 from .decision import CostMatrix, LabelledCost, NumberCost, cost_and_choices, decide
 
 # How far the sum of a row's probabilities may be from 1: other libraries may compute in single precision.
@@ -78,28 +79,20 @@ def label_array(labels: ColumnLike) -> RowLabels:
 
 def label_indices(labels: RowLabels, choices: Sequence[Label], name: str, may_be_missing: bool = False) -> Places:
     """Return the index of each label; -1 for a missing one, where labels may be missing."""
-    known = {label: at for at, label in reversed(list(enumerate(choices)))}  # of equal choices, the first
-    if isinstance(labels, np.ndarray):
-        different, which = np.unique(labels, return_inverse=True)
-    else:
-        seen: dict[Label, int] = {}
-        try:
-            which = np.fromiter((seen.setdefault(label, len(seen)) for label in labels), np.intp, len(labels))
-        except TypeError:
-            raise InvalidInput(f"{name} must hold labels: texts, numbers or booleans.") from None
-        different = np.empty(len(seen), dtype=object)
-        different[:] = list(seen)
-    codes = np.array(
-        [-1 if may_be_missing and is_null_label(k) else known.get(k, -2) for k in different.tolist()], dtype=np.intp
-    )
-    if (codes == -2).any():
-        unknown = different.tolist()[int(np.argmax(codes == -2))]
-        row = int(np.argmax(codes[which] == -2))
-        raise InvalidInput(
-            f"{name}[{row}] is {unknown!r}, which is none of {', '.join(map(repr, choices[:8]))}"
-            f"{' …' if len(choices) > 8 else ''}. Give labels that occur among the classes."
-        )
-    return np.asarray(codes[which], dtype=np.intp)
+    known = {label: place for place, label in reversed(list(enumerate(choices)))}  # of equal choices, the first
+    given = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    try:
+        indices = np.fromiter((known.get(label, -2) for label in given), np.intp, len(given))
+    except TypeError:
+        raise InvalidInput(f"{name} must hold labels: texts, numbers or booleans.") from None
+    for row in np.flatnonzero(indices == -2).tolist():
+        if not (may_be_missing and is_missing(given[row])):
+            raise InvalidInput(
+                f"{name}[{row}] is {given[row]!r}, which is none of {', '.join(map(repr, choices[:8]))}"
+                f"{' …' if len(choices) > 8 else ''}. Give labels that occur among the classes."
+            )
+        indices[row] = -1
+    return indices
 
 
 def matching_label(label: Label, known: Collection[Label]) -> Label:
@@ -129,26 +122,15 @@ def matching_label(label: Label, known: Collection[Label]) -> Label:
 def numeric_answers(answers: RowLabels) -> Floats:
     """Return answers that are numbers; NaN where there is no answer."""
     try:
-        return np.array([math.nan if is_null_label(one) else one for one in answers], dtype=np.float64)
+        return np.array([math.nan if is_missing(answer) else answer for answer in answers], dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInput("With 'squared' and 'absolute' costs answers must be numbers; found others.") from None
-
-
-def is_null_label(label: Label) -> bool:
-    """Tell whether a label is missing: None, NaN, or pandas' NA."""
-    return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and math.isnan(label))
 
 
 def distinct_labels(*labels: RowLabels) -> tuple[Label, ...]:
     """Return the distinct labels without missing ones, sorted."""
     seen = {label for some in labels for label in (some.tolist() if isinstance(some, np.ndarray) else some)}
-    present = [label for label in seen if not is_null_label(label)]
-    found = np.empty(len(present), dtype=object)
-    found[:] = present
-    try:
-        return tuple(np.sort(found).tolist())
-    except TypeError:  # labels of different types have no order
-        return tuple(sorted(found.tolist(), key=lambda label: (type(label).__name__, str(label))))
+    return sorted_labels({label for label in seen if not is_missing(label)})
 
 
 def outcomes_from_labels(

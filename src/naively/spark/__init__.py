@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..judge.score_sums import ScoreSums
+    from ..judge.histograms import ScoreSums
     from .evaluation import evaluate
     from .fitting import count, fit
     from .pipeline import SparkClassifier, SparkClassifierModel
@@ -21,7 +21,7 @@ __all__ = ["ScoreSums", "SparkClassifier", "SparkClassifierModel", "count", "eva
 STAGES = ("SparkClassifier", "SparkClassifierModel")  # of pipelines: subclasses of PySpark's classes
 # Names load when they are first used: workers import no more than they need, and nobody else needs PySpark.
 _HOMES = {
-    "ScoreSums": "naively.judge.score_sums",
+    "ScoreSums": "naively.judge.histograms",
     **dict.fromkeys(STAGES, "naively.spark.pipeline"),
     "count": "naively.spark.fitting",
     "evaluate": "naively.spark.evaluation",

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from ..errors import InvalidInput
 from ..estimator.naive_bayes import NaiveBayes
 from ..estimator.predict_files import scores_of_rows
-from ..judge.score_sums import ScoreSums
+from ..judge.histograms import ScoreSums
 from .arrow_tasks import ArrowBatches, regrouped
 from .prediction import SentModel, received_model, sent_model
 from .rows import SparkSource, spark_rows
