@@ -13,8 +13,8 @@ from scipy.stats import binomtest
 
 import naively as nv
 from naively.errors import DoesNotFit
-from naively.estimator.held_out_quality import held_out_quality, quality_at_hand
 from naively.estimator.reports import information_of_columns
+from naively.estimator.uncertainty import held_out_quality, quality_at_hand
 from naively.judge.held_out_scores import clopper_pearson_interval
 from naively.judge.histograms import BINS, CUTS, QualityCounts, QualitySource, quality_of_scores
 from naively.judge.metrics import area_under_curve
@@ -102,7 +102,7 @@ def test_counts_are_written_and_read():
     assert (again.figures, again.source) == (counts.figures, counts.source)
     assert QualityCounts.from_json(data | {"version": 2}, counts.classes) is None
     for damage in ({"bins": 7}, {"counts": data["counts"][:400]}, {"source": {"kind": "guess", "folds": 0, "of": 0}}):
-        with pytest.raises(ValueError, match="bytes of counts|the quality"):
+        with pytest.raises(ValueError, match=r"bytes of counts|the quality"):
             QualityCounts.from_json(data | damage, counts.classes)
 
 

@@ -36,24 +36,12 @@ from __future__ import annotations
 import sys
 from copy import copy
 from os import PathLike
-from typing import TYPE_CHECKING, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Self
 
 from .message import Message, MessagePart, RowNumber, Setting
 
 if TYPE_CHECKING:
     from .._types import Label
-
-
-class ErrorFields(TypedDict, total=False):
-    """The attributes of an error."""
-
-    row: int
-    column: Label
-    path: str
-    line: int
-    setting: str
-    value: object
-    classes: list[Label]
 
 
 class NaivelyError(Exception):
@@ -104,7 +92,7 @@ class NaivelyError(Exception):
     value: object = None
     classes: list[Label] | None = None
 
-    def __init__(self, *parts: str | MessagePart, **fields: Unpack[ErrorFields]) -> None:
+    def __init__(self, *parts: str | MessagePart, **fields: object) -> None:
         super().__init__(Message(*parts))
         for part in self.message.parts:
             if isinstance(part, RowNumber):
@@ -298,7 +286,7 @@ class InvalidSetting(InvalidInput):
     smoothing -1
     """
 
-    def __init__(self, *parts: str | MessagePart, **fields: Unpack[ErrorFields]) -> None:
+    def __init__(self, *parts: str | MessagePart, **fields: object) -> None:
         super().__init__(*parts, **fields)
         first = next((part for part in self.message.parts if isinstance(part, Setting)), None)
         if first is not None and self.setting is None:
