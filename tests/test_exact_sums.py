@@ -110,7 +110,6 @@ def test_batches_change_no_bit(laid_out):
 @pytest.mark.parametrize("rows", [2, 40, 199, 200, 201, 5000])
 @pytest.mark.parametrize("tail", [1.0, 1e6])
 def test_levels_are_whole_steps_and_bounded(rows, tail):
-    """However heavy the tail: the clipped rows bound the level."""
     rng = np.random.default_rng(rows)
     x = rng.normal(size=rows)
     x[: max(rows // 100, 1)] *= tail
@@ -125,7 +124,6 @@ def test_levels_are_whole_steps_and_bounded(rows, tail):
 
 
 def test_a_small_rest_of_whole_steps_is_kept():
-    """Rounding leaves nothing of them, so a small rest is one; of fractions it is rounding."""
     before = np.array([1e6 + PRODUCT_UNIT, 1e6 + 0.1, 2.0**40])
     taken = np.array([1e6, 1e6 + 0.1 - 1e-8, 2.0**40 - 2.0**-12])
     assert subtract(before, taken, unit=PRODUCT_UNIT).tolist() == [PRODUCT_UNIT, 0.0, 0.0]

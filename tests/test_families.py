@@ -50,7 +50,6 @@ def estimated(family, values, n, rows=2.0, **how):
 @pytest.mark.pairwise
 @cases_of("categorical")
 def test_probabilities_of_all_values_sum_to_one(case):
-    """In every class, with and without rows; the reserved place of unseen values is one of them."""
     (table,) = case.learn(case.rows()).tables
     lines = table.lines if case.settings.unseen == "smooth" else table.lines[:-1]
     np.testing.assert_allclose(np.exp(lines).sum(axis=0), 1.0, rtol=1e-12)
@@ -78,7 +77,6 @@ def test_probabilities_of_all_texts_of_a_length_sum_to_one(case):
 @each_estimate
 @pytest.mark.parametrize("epsilon", [0.0, 0.7])
 def test_densities_integrate_to_one(how, epsilon):
-    """Normal and Student-t densities, also of a class without rows and of one with a single row."""
     x, y = [[1.0], [2.5], [2.0], [9.0], [8.0], [8.5], [20.0]], [0, 0, 0, 1, 1, 1, 2]
     bells = learned(Gaussian(epsilon=epsilon), x, y, how, classes=4)
     for k in range(4):
@@ -92,7 +90,6 @@ def test_densities_integrate_to_one(how, epsilon):
 
 @each_estimate
 def test_probabilities_of_all_numbers_of_events_sum_to_one(how):
-    """Poisson and negative binomial, also of a class without rows and of one without events."""
     rates = learned(Poisson(), [[3.0], [5.0], [4.0], [1.0], [0.0], [0.0]], [0, 0, 0, 1, 1, 2], how, classes=4)
     total = np.exp(rates.log_likelihood(np.arange(3000.0)[:, None])).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-11)
@@ -161,7 +158,6 @@ def test_map_is_the_mode_of_the_posterior():
 
 
 def test_student_t_agrees_with_scipy():
-    """Location, scale and degrees of freedom are those of the posterior, written out."""
     x, y, smoothing, (m, kappa, a, b) = prior_and_data()
     bells = learned(Gaussian(), x[:, None], y, Settings("bayes", smoothing))
     grid = np.linspace(-20, 30, 41)
@@ -175,7 +171,6 @@ def test_student_t_agrees_with_scipy():
 
 
 def test_a_billion_rows_lose_no_digits():
-    """Student-t tends to the normal density; the constant of neither may drown in rounding."""
     moments = Moments.of([0, 1], [0], n=[[1e12], [1e9]], mean=[[0.0], [1.0]], variance=[[1.0], [1.0]])
     bells = Gaussian().estimate(moments, np.array([1e12, 1e9]), moments.classes, Settings())
     got = bells.log_likelihood(np.array([[0.5]]))[0]
@@ -203,7 +198,6 @@ def test_units_of_measurement_do_not_matter(cells, unit, offset, how):
 
 @pytest.mark.parametrize("own", [[4.0], [4.0, 4.0], [4.0, 4.0001]], ids=["one row", "two equal", "two alike"])
 def test_a_small_class_is_not_infinitely_sure(own):
-    """One or two rows do not give a class a near-zero variance: it borrows from the others."""
     others = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
     x, y = np.array(others + own)[:, None], np.array([0] * 9 + [1] * len(own))
     bells = learned(Gaussian(), x, y, Settings("bayes", 1.0))
@@ -238,7 +232,6 @@ def test_epsilon_is_added_to_every_variance(how):
 @each_estimate
 @pytest.mark.parametrize("family", [Gaussian(), Poisson()], ids=lambda family: family.name)
 def test_missing_values_are_not_scored(family, how):
-    """NaN adds nothing for any class, and the rest of the row is scored as alone."""
     x, y = np.array([[1.0, 5.0], [2.0, np.nan], [4.0, 7.0], [8.0, 1.0], [9.0, 2.0]]), np.array([0, 0, 0, 1, 1])
     both, one = learned(family, x, y, how), learned(family, x[:, :1], y, how)
     got = both.log_likelihood(np.array([[3.0, np.nan], [np.nan, np.nan]]))
@@ -266,7 +259,6 @@ def test_events_follow_poisson_and_the_negative_binomial(smoothing):
 
 @pytest.mark.parametrize(("rows", "rate"), [(10, 3.0), (1_000, 1_000.0), (10**7, 1_000.0), (10**9, 400.0)])
 def test_many_events_lose_no_digits(rows, rate):
-    """Logarithms of huge factorials nearly cancel; no digit is lost, compared with forty of them."""
     moments = Moments.of([0], [0], n=[[rows]], mean=[[rate]], variance=[[rate]])
     rates = Poisson().estimate(moments, np.array([rows]), moments.classes, Settings("bayes", 1.0))
     a, b = Decimal(rows * rate + (rows * rate + 0.5) / (rows + 1)), Decimal(rows + 1)
@@ -299,7 +291,6 @@ ROWS = Rows(X.astype(float), Y, np.ones(60))
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, [0.1, 0.2, 0.3, 1, 2, 3, 4]], ids=str)
 @pytest.mark.parametrize("norm", [None, False, True], ids=["multinomial", "complement", "complement, norm"])
 def test_words_agree_with_scikit_learn(norm, alpha):
-    """The weight of each word and class is scikit-learn's feature_log_prob_."""
     complement, given = norm is not None, np.asarray(alpha) if np.ndim(alpha) else alpha
     ours = Case(Words(complement=complement, norm=bool(norm)), Settings("bayes", alpha)).learn(ROWS)
     theirs = naive_bayes.ComplementNB(alpha=given, norm=norm) if complement else naive_bayes.MultinomialNB(alpha=given)
@@ -325,7 +316,6 @@ def test_flags_and_categories_agree_with_scikit_learn(alpha):
 
 @pytest.mark.parametrize("how", [Settings("mle"), Settings("bayes", 1.0)], ids=["mle", "bayes"])
 def test_texts_agree_with_scipys_multinomial(how):
-    """The log-likelihood includes the multinomial coefficient."""
     x = X[:, :6].astype(float)
     ours = Case(Words(), how).learn(Rows(x, Y, np.ones(60)))
     n = np.eye(3)[Y].T @ x + (how.estimate == "bayes")
@@ -335,7 +325,6 @@ def test_texts_agree_with_scipys_multinomial(how):
 
 
 def test_fractions_of_words_extend_the_factorial():
-    """Weights such as tf-idf count as they are; the coefficient uses the gamma function."""
     x = np.array([[0.5, 1.25, 0.0]])
     words = estimated(Words(), Axis.numbered(3), [[1.5, 2.0, 0.25], [0.0, 1.0, 3.0]])
     expected = gammaln(2.75) - gammaln(1.5) - gammaln(2.25) + words.log_p @ x[0]
@@ -386,7 +375,6 @@ def test_missing_and_unseen_labels():
 
 
 def test_a_part_of_a_row_can_rule_a_class_out():
-    """Without smoothing, a flag that a class never shows is impossible there, in however small a proportion."""
     flags = estimated(Bernoulli(threshold=None), Axis.numbered(2), [[0.0, 2.0], [1.0, 1.0]], estimate="mle")
     got = flags.log_likelihood(np.array([[0.25, 1.0], [0.0, 0.75], [0.0, 1.0], [1.0, 0.0]]))
     assert got[:, 0].tolist() == [-np.inf, -np.inf, 0.0, -np.inf]

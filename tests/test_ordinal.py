@@ -57,7 +57,6 @@ def as_frame(x, ordered, levels=8):
 @pytest.mark.parametrize("tie", [0.5, 1.0, 4.0])
 def test_a_level_is_laplaces_formula_of_counts_shared_with_its_neighbours(estimate, imagined, tie):
     got = np.exp(estimated(nv.Ordinal(levels=LEVELS, tie=tie), estimate=estimate, smoothing=2.0).log_p)
-
     n = np.array([TABLE.n[:, TABLE.values.place(level)] for level in LEVELS]).T
     around = np.concatenate([n[:, :1], n, n[:, -1:]], axis=1)  # beyond the ends lie the ends themselves
     rows = n.sum(axis=1, keepdims=True)
@@ -104,7 +103,6 @@ def mixing(found):
 
 @pytest.mark.parametrize("levels", [3, 4, 7])
 def test_a_level_gives_a_quarter_of_what_it_shares_to_each_neighbour(levels):
-    """All but the part that stays is a kernel of a quarter, a half and a quarter; the ends keep what goes beyond."""
     kernel = 0.5 * np.eye(levels) + 0.25 * (np.eye(levels, k=1) + np.eye(levels, k=-1))
     kernel[0, 0] = kernel[-1, -1] = 0.75
     n = np.random.default_rng(levels).integers(0, 9, (2, levels)).astype(float)
@@ -116,7 +114,6 @@ def test_a_level_gives_a_quarter_of_what_it_shares_to_each_neighbour(levels):
 
 
 def test_a_shared_row_stays_one_row():
-    """The missing value next to the levels shares nothing."""
     table = nv.Table(["a"], [*LEVELS, None], [[1, 5, 3, 0, 2]])
     parts, _ = mixing(estimated(nv.Ordinal(levels=LEVELS), table, missing="value"))
     assert_allclose(parts.sum(axis=1), 1.0)
@@ -150,7 +147,6 @@ class Level(str):
 
 
 def test_levels_are_looked_up_and_not_searched():
-    """Levels whose hashes differ are not compared; a search through a list would compare each with each."""
     levels = [Level(at) for at in range(1000)]
     ordinal = nv.Ordinal(levels=levels)
     Level.compared = 0
@@ -168,7 +164,6 @@ def test_an_empty_level_is_more_probable_beside_a_full_one():
 
 
 def test_the_interval_is_that_of_draws_of_the_posterior():
-    """Shares of a Dirichlet, mixed with their neighbours: mean and variance of the logarithm as drawn."""
     likelihood = nv.Ordinal(levels=LEVELS, tie=2.0).estimate(TABLE, np.ones(2), TABLE.classes, nv.Settings())
     found, (table,) = likelihood.uncertainty(np.arange(4)[:, None]), likelihood.tables
     rng, (parts, _) = np.random.default_rng(0), mixing(table)
@@ -206,7 +201,6 @@ def test_texts_without_an_order_are_refused_with_advice():
 def test_a_cell_that_is_no_level_is_refused_and_changes_nothing():
     nb = book(families={"x": nv.Ordinal(levels=LEVELS)}).fit({"x": GRADES}, Y)
     before = nb.counts_
-
     for rows in ({"x": "huge"}, {"x": ["low", "huge"] * 20}, pd.DataFrame({"x": ["huge", "low"] * 20})):
         y = "a" if isinstance(rows["x"], str) else ["a", "b"] * 20
         with pytest.raises(InvalidInput, match="Column 'x' holds 'huge', which is none of its levels 'low' < 'mid'"):
@@ -232,7 +226,6 @@ ORDERED_COLUMNS = {
 def test_types_with_an_order_become_ordinal_by_themselves(library):
     asked = book(families={"x": nv.Ordinal(levels=LEVELS)}).fit({"x": GRADES}, Y)
     nb = book().fit({"x": ORDERED_COLUMNS[library]}, Y)
-
     assert nb.schema_["x"].family == nv.Ordinal(levels=LEVELS)
     assert str(nb.schema_) == "x  text  ordinal, 'low' < 'mid' < 'high' < 'top'"
     assert nb.counts_.columns["x"] == asked.counts_.columns["x"]
@@ -242,7 +235,6 @@ def test_types_with_an_order_become_ordinal_by_themselves(library):
 
 
 def test_categories_in_an_order_of_their_own_are_levels_if_asked():
-    """Those that pandas sorted by the alphabet are not: nobody chose that order."""
     chosen = pd.Series(GRADES, dtype=pd.CategoricalDtype(list(LEVELS)))
     assert book().fit({"x": chosen}, Y).schema_["x"].family == nv.Categorical()
     assert book(families={"x": "ordinal"}).fit({"x": chosen}, Y).schema_["x"].family.levels == LEVELS
@@ -275,7 +267,6 @@ def test_rows_add_and_go_merge_and_keep_in_a_file(model, tmp_path):
     table = as_frame(x, ordered=True)
     nb = nv.NaiveBayes(model=model).fit(table, y)
     p = nb.predict_proba(table)
-
     assert_allclose(nb.predict_proba(table.iloc[3]), p[[3]])
     assert_allclose(nb.predict_proba(dict(table.iloc[3])), p[[3]])
     nb.save(tmp_path / "model.parquet")
@@ -335,7 +326,6 @@ def test_levels_are_read_by_themselves_and_in_pairs_of_neighbours(size):
     [("textbook", 100, 0.01), ("textbook", 1000, 0.0), ("auto", 100, 0.0), ("auto", 1000, -0.005)],
 )
 def test_an_order_that_tells_something_is_worth_rows(model, rows, gain):
-    """By the textbook model few rows are predicted clearly better than as categories; none are clearly worse."""
     losses = []
     for ordered in (True, False):
         of = []
@@ -365,7 +355,6 @@ def test_a_file_and_the_same_table_give_the_same_levels(csv, model):
     families = {"grade": nv.Ordinal(levels=LEVELS), "number": "ordinal"}
     a = nv.NaiveBayes(families=families, model=model).fit(path, target="y")
     b = nv.NaiveBayes(families=families, model=model).fit(rows, target="y")
-
     assert a.counts_.columns == b.counts_.columns
     assert_allclose(a.predict_proba(rows), b.predict_proba(rows))
     assert a.probabilities("number")["value"].tolist() == ["1", "2", "3", "10"]
