@@ -82,10 +82,6 @@ def test_without_different_numbers_there_is_one_bin(column):
         assert (nb.explain({"x": 9.0, "y": 1.0}).scores[0, 0] == 0).all()
 
 
-def test_classes_play_no_part_in_the_cuts():
-    assert learned().schema_ == learned(labels=LABELS[::-1]).schema_
-
-
 def test_a_large_table_is_cut_by_some_of_its_rows_as_a_file_is(tmp_path):
     table = pd.DataFrame({"x": RNG.normal(size=110_000), "y": RNG.choice(["a", "b"], 110_000)})
     table.to_parquet(tmp_path / "rows.parquet")

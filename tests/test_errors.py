@@ -1,10 +1,8 @@
 """Errors are values: fields say what and where, and Python and the command line write the same error in their words."""
 
-import ast
 import copy
 import pickle
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +23,6 @@ from naively.errors.message import (
     Setting,
 )
 
-SOURCE = Path(nv.__file__).parent
 ERRORS = [
     errors.NotAPart("age", "spam", 3, 1.0, 2.0),
     errors.NumberTooLarge("age", 1e200),
@@ -137,13 +134,6 @@ def test_an_error_in_a_block_of_a_file_has_the_row_of_the_file():
 def test_settings_of_the_command_line_are_its_options():
     there = {name for command in main.commands.values() for option in command.params for name in option.opts}
     assert set(OPTIONS.values()) <= there
-
-
-def test_no_message_is_searched_for_its_words():
-    for path in [*(SOURCE / "errors").glob("*.py"), SOURCE / "cli" / "messages.py", SOURCE / "counting" / "files.py"]:
-        names = {alias.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-                 if isinstance(node, ast.Import) for alias in node.names}  # fmt: skip
-        assert "re" not in names, path
 
 
 # -- from end to end ---------------------------------------------------------------------------------------------------

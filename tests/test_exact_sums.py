@@ -96,14 +96,6 @@ def test_threads_change_no_bit(laid_out):
     assert same_bits(one.joint, two.joint)
 
 
-def test_batches_change_no_bit(laid_out):
-    X, y, schema = laid_out
-    batches = nv.count(X.iloc[:1], y[:1], schema=schema)
-    for begin in range(1, 600, 37):
-        batches = batches + counted(laid_out, np.arange(begin, min(begin + 37, 600)))
-    assert same_bits(batches.joint, counted(laid_out, np.arange(600)).joint)
-
-
 # -- why sums are exact ----------------------------------------------------------------------------------------------
 
 

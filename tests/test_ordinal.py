@@ -101,26 +101,6 @@ def mixing(found):
     return np.stack([found.mixed(np.tile(one, (len(rows), 1)), share) for one in each], axis=2), share
 
 
-@pytest.mark.parametrize("levels", [3, 4, 7])
-def test_a_level_gives_a_quarter_of_what_it_shares_to_each_neighbour(levels):
-    kernel = 0.5 * np.eye(levels) + 0.25 * (np.eye(levels, k=1) + np.eye(levels, k=-1))
-    kernel[0, 0] = kernel[-1, -1] = 0.75
-    n = np.random.default_rng(levels).integers(0, 9, (2, levels)).astype(float)
-    found = estimated(nv.Ordinal(levels=range(levels)), nv.Table(["a", "b"], list(range(levels)), n))
-    share = (levels**2 / (n.sum(axis=1) + levels**2))[:, None, None]
-    parts = (1 - share) * np.eye(levels) + share * kernel
-    assert_allclose(mixing(found)[0], parts)
-    assert_allclose(found.mixed(n, share[:, 0, 0], 2), np.einsum("kvw,kw->kv", parts**2, n))
-
-
-def test_a_shared_row_stays_one_row():
-    table = nv.Table(["a"], [*LEVELS, None], [[1, 5, 3, 0, 2]])
-    parts, _ = mixing(estimated(nv.Ordinal(levels=LEVELS), table, missing="value"))
-    assert_allclose(parts.sum(axis=1), 1.0)
-    assert_allclose(parts.sum(axis=2), 1.0)
-    assert_array_equal(parts[0, -1], np.eye(parts.shape[1])[-1])
-
-
 def test_memory_for_levels_grows_with_them_and_not_with_their_square():
     """Ten thousand levels: a table of all pairs would take 800 MB a class."""
     levels = list(range(10_000))
@@ -132,27 +112,6 @@ def test_memory_for_levels_grows_with_them_and_not_with_their_square():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50e6
-
-
-class Level(str):
-    """A level that counts how often it is compared with another."""
-
-    __slots__ = ()
-    compared = 0
-    __hash__ = str.__hash__
-
-    def __eq__(self, other):
-        Level.compared += 1
-        return str.__eq__(self, other)
-
-
-def test_levels_are_looked_up_and_not_searched():
-    levels = [Level(at) for at in range(1000)]
-    ordinal = nv.Ordinal(levels=levels)
-    Level.compared = 0
-    ordinal.check("x", levels)
-    assert ordinal.ordered(levels[::-1]) == levels
-    assert Level.compared <= 10 * len(levels)
 
 
 def test_an_empty_level_is_more_probable_beside_a_full_one():
