@@ -11,12 +11,11 @@ import numpy as np
 
 from .._kernels import Scorer
 from .._types import Codes, Floats, Matrix, Numeric, Places
-from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table
 from ..stats.arithmetic import subtract
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
-from .family import Settings, Smoothing, listed_parts, log_proportion, padded
+from .family import Settings, Smoothing, listed_parts, log_proportion, padded, refuse
 from .wide import Split, WideLikelihood, add_products, cells_of, entries, product_sums, with_cells
 
 
@@ -51,11 +50,11 @@ class Bernoulli:
     statistic: ClassVar[type[Table]] = Table
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and not self.threshold >= 0:
-            raise InvalidSetting(
-                Setting("threshold", self.threshold),
-                " must be 0 or more: cells a sparse matrix leaves out are 0, and absent.",
-            )
+        refuse(
+            self.threshold is not None and not self.threshold >= 0,
+            Setting("threshold", self.threshold),
+            " must be 0 or more: cells a sparse matrix leaves out are 0, and absent.",
+        )
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> FlagLikelihood:
         """Return the likelihood of the flags."""

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _kernels
 from .._kernels import Scorer
 from .._types import Codes, Floats, Longs, Matrix, Places
-from ..errors import InvalidInput, InvalidSetting
+from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
@@ -27,6 +27,7 @@ from .family import (
     listed_parts,
     log_proportion,
     padded,
+    refuse,
     row_weights,
     shown_label,
 )
@@ -60,14 +61,14 @@ class Categorical:
     statistic: ClassVar[type[Table]] = Table
 
     def __post_init__(self) -> None:
-        if self.spread not in ("even", "overall"):
-            raise InvalidSetting(Setting("spread", self.spread), " is unknown; use 'even' or 'overall'.")
+        known = self.spread in ("even", "overall")
+        refuse(not known, Setting("spread", self.spread), " is unknown; use 'even' or 'overall'.")
 
     def estimate(self, statistic: Table | Tables, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
         """Return log P(value | class), for each column of a matrix of codes if the statistic is one of such."""
         settings = settings.alone(self.smoothing)
-        if self.spread == "overall" and settings.estimate == "map":
-            raise InvalidSetting("spread='overall' gives rare values a λ below 1, which estimate='map' cannot use.")
+        rare = "spread='overall' gives rare values a λ below 1, which estimate='map' cannot use."
+        refuse(self.spread == "overall" and settings.estimate == "map", rare)
         tables = statistic.tables if isinstance(statistic, Tables) else (statistic,)
         made = (LogTable(self, settings, classes, *scored_values(table, classes, settings)) for table in tables)
         return LogTables(classes, tuple(made))

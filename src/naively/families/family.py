@@ -60,31 +60,31 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, kinds in (("estimate", Estimate), ("missing", Missing), ("unseen", Unseen)):
-            if getattr(self, name) not in get_args(kinds):
-                raise InvalidSetting(Setting(name, getattr(self, name)), f" is unknown; use one of {get_args(kinds)}.")
+            given = getattr(self, name)
+            refuse(given not in get_args(kinds), Setting(name, given), f" is unknown; use one of {get_args(kinds)}.")
         smoothing = smoothing_array(self.smoothing)
-        if not np.all(np.isfinite(smoothing)) or np.any(smoothing < 0):
-            raise InvalidSetting(Setting("smoothing", self.smoothing), " must be finite and not negative.")
-        if self.estimate == "map" and np.any(smoothing < 1):
-            raise InvalidSetting(
-                Setting("estimate", "map"),
-                f" needs smoothing of 1 or more, found {self.smoothing!r}: below 1 the prior has its mode at the "
-                "edge. Laplace's rule with λ is ",
-                Setting("estimate", "bayes"),
-                " with smoothing=λ, or 'map' with λ + 1.",
-            )
+        infinite = not np.all(np.isfinite(smoothing)) or np.any(smoothing < 0)
+        refuse(infinite, Setting("smoothing", self.smoothing), " must be finite and not negative.")
+        refuse(
+            self.estimate == "map" and np.any(smoothing < 1),
+            Setting("estimate", "map"),
+            f" needs smoothing of 1 or more, found {self.smoothing!r}: below 1 the prior has its mode at the edge. "
+            "Laplace's rule with λ is ",
+            Setting("estimate", "bayes"),
+            " with smoothing=λ, or 'map' with λ + 1.",
+        )
 
     def alone(self, own: Smoothing | None = None) -> Settings:
         """Return these settings with one λ for a whole column: its own, if it has one."""
         if own is None and isinstance(self.smoothing, float):
             return self  # every column asks, each time that a model is made
         smoothing = smoothing_array(self.smoothing if own is None else own)
-        if smoothing.size != 1:
-            raise InvalidSetting(
-                Setting("smoothing"),
-                f" holds {smoothing.size} numbers, but this column takes a single λ. Only words and flags "
-                "take one each: give the array to their family, e.g. Words(smoothing=[...]).",
-            )
+        refuse(
+            smoothing.size != 1,
+            Setting("smoothing"),
+            f" holds {smoothing.size} numbers, but this column takes a single λ. Only words and flags take one "
+            "each: give the array to their family, e.g. Words(smoothing=[...]).",
+        )
         return replace(self, smoothing=smoothing.item())
 
     @property
@@ -114,11 +114,15 @@ class Settings:
     def each(self, size: int, own: Smoothing | None = None) -> Settings:
         """Return these settings with a λ for each of so many values: the column's own, if it has some."""
         smoothing = smoothing_array(self.smoothing if own is None else own)
-        if smoothing.size != 1 and smoothing.shape != (size,):
-            raise InvalidSetting(
-                Setting("smoothing"), f" holds {smoothing.size} numbers for {size} values; give one, or one each."
-            )
+        found = f" holds {smoothing.size} numbers for {size} values; give one, or one each."
+        refuse(smoothing.size != 1 and smoothing.shape != (size,), Setting("smoothing"), found)
         return replace(self, smoothing=np.broadcast_to(smoothing, (size,)))
+
+
+def refuse(wrong: object, *message: str | Setting) -> None:
+    """Raise the error of a setting that is wrong."""
+    if wrong:
+        raise InvalidSetting(*message)
 
 
 def smoothing_array(smoothing: Smoothing) -> Floats:

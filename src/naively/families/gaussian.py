@@ -11,12 +11,11 @@ from scipy.special import poch, polygamma, psi
 
 from .._kernels import LARGEST_VARIANCE, LEAST_RELATIVE_VARIANCE, LEAST_VARIANCE, Scorer, leave_one_out_numbers
 from .._types import AnyArray, Codes, Floats, Matrix
-from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Moments
 from ..stats.accumulators import as_codes, as_weights
 from .cumulants import UNKNOWN, Cumulants, Terms, polynomial_cumulants, with_variance_only
-from .family import Settings, check_scored, padded, rounded_number, row_blocks, scores_of
+from .family import Settings, check_scored, padded, refuse, rounded_number, row_blocks, scores_of
 from .numbers import LIGHTEST, NumberLikelihood, Summary
 
 # The least relative variance where rows have no label: a class that closes in on a single row would be ever more
@@ -57,10 +56,8 @@ class Gaussian:
     statistic: ClassVar[type[Moments]] = Moments
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
-            raise InvalidSetting(
-                Setting("epsilon", self.epsilon), " must be finite and not negative: it is added to variances."
-            )
+        finite, epsilon = np.isfinite(self.epsilon) and self.epsilon >= 0, Setting("epsilon", self.epsilon)
+        refuse(not finite, epsilon, " must be finite and not negative: it is added to variances.")
 
     def estimate(self, statistic: Moments, rows: Floats, classes: Axis, settings: Settings) -> GaussianLikelihood:
         """Return the density of each class and column."""
@@ -246,12 +243,12 @@ class GaussianLikelihood(NumberLikelihood):
 
     def log_prior_density(self) -> float:
         """Return the logarithm of the normal–inverse-gamma density at the centres and variances, up to a constant."""
-        if self.family.epsilon:
-            raise InvalidSetting(
-                Setting("epsilon", self.family.epsilon, of="Gaussian()"),
-                " adds to every variance, so that no likelihood is highest. To learn from rows without a label "
-                "leave it 0: no class gets narrower than a thousandth of its column.",
-            )
+        refuse(
+            self.family.epsilon,
+            Setting("epsilon", self.family.epsilon, of="Gaussian()"),
+            " adds to every variance, so that no likelihood is highest. To learn from rows without a label leave it 0: "
+            "no class gets narrower than a thousandth of its column.",
+        )
         if self.settings.estimate != "map":
             return 0.0
         prior, density = self._prior(self.summary), self.density

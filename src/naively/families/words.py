@@ -16,7 +16,7 @@ from ..errors.message import Setting
 from ..stats import Axis, Table, WordTable
 from ..text.tokens import Tokens, Unit
 from .bernoulli import Bernoulli, FlagLikelihood
-from .family import Settings, Smoothing
+from .family import Settings, Smoothing, refuse
 from .word_counts import WordLikelihood
 
 Number = TypeVar("Number", np.float32, np.float64)
@@ -276,52 +276,47 @@ def tuple_setting(name: str, given: Any) -> Any:
 
 def check_word_settings(family: Words) -> None:
     """Refuse settings of words that do not go together."""
-    if family.bernoulli and (family.complement or family.idf):
-        other = "complement" if family.complement else "idf"
-        raise InvalidSetting(
-            Setting("bernoulli", True, of="Words()"),
-            " looks at whether words are there; ",
-            Setting(other, True),
-            " is for how often.",
+    width, vocabulary, most = family.hash_width, family.vocabulary, family.max_words
+    refuse(
+        family.bernoulli and (family.complement or family.idf),
+        Setting("bernoulli", True, of="Words()"),
+        " looks at whether words are there; ",
+        Setting("complement" if family.complement else "idf", True),
+        " is for how often.",
+    )
+    times = Setting("times", family.times), " is unknown; give 'all', 'once' or 'log'."
+    refuse(family.times not in ("all", "once", "log"), *times)
+    for name in ("min_df", "max_df"):
+        limit = getattr(family, name)
+        whole = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool) and limit >= 0
+        refuse(
+            not whole and not (isinstance(limit, float) and 0.0 <= limit <= 1.0),
+            Setting(name, limit),
+            " is neither a number of texts nor a proportion of them; give e.g. 2, or 0.5 for half of them.",
         )
-    if family.times not in ("all", "once", "log"):
-        raise InvalidSetting(Setting("times", family.times), " is unknown; give 'all', 'once' or 'log'.")
-    check_document_limit("min_df", family.min_df)
-    check_document_limit("max_df", family.max_df)
-    most = family.max_words
-    if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
-        raise InvalidSetting(Setting("max_words", most), " is no number of words; give 1 or more.")
+    few = most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1)
+    refuse(few, Setting("max_words", most), " is no number of words; give 1 or more.")
     for name in ("preprocessor", "tokenizer"):
         function = getattr(family, name)
-        if function is not None and not callable(function):
-            raise InvalidSetting(
-                Setting(name, function), " is no function; give one that takes a text, such as str.split."
-            )
-    if not all(isinstance(word, str) for word in family.stop_words):
-        raise InvalidSetting(Setting("stop_words", list(family.stop_words)), " must be strings.")
-    width = family.hash_width
-    if width is not None and not isinstance(width, (int, np.integer)):
-        raise InvalidSetting(
-            Setting("hash_width", width), " is no number of columns; give a whole number, such as 2**20."
-        )
-    if family.pairs and width is not None:
-        raise InvalidSetting(
-            "Columns of a hash have no names by which pairs could be distinguished; give ngram_range=(1, 2) instead."
-        )
-    if family.vocabulary is not None:
-        check_vocabulary(family, family.vocabulary)
-
-
-def check_vocabulary(family: Words, vocabulary: tuple[str, ...]) -> None:
-    """Refuse a vocabulary that is none, or that does not go with other settings."""
-    if family.hash_width is not None:
-        raise InvalidSetting("Give a vocabulary or a hash_width, not both: columns of a hash have no words.")
-    if family.pairs:
-        raise InvalidSetting("Give a vocabulary with the pairs that count, not ", Setting("pairs", True), ".")
-    if not all(isinstance(word, str) for word in vocabulary) or len(set(vocabulary)) < len(vocabulary):
-        raise InvalidSetting("vocabulary must be strings, each of them once.")
-    if not vocabulary:
-        raise InvalidSetting("vocabulary holds no words, so texts contribute nothing; leave it out to count all.")
+        wanted = Setting(name, function), " is no function; give one that takes a text, such as str.split."
+        refuse(function is not None and not callable(function), *wanted)
+    texts = all(isinstance(word, str) for word in family.stop_words)
+    refuse(not texts, Setting("stop_words", list(family.stop_words)), " must be strings.")
+    wanted = Setting("hash_width", width), " is no number of columns; give a whole number, such as 2**20."
+    refuse(width is not None and not isinstance(width, (int, np.integer)), *wanted)
+    refuse(
+        family.pairs and width is not None,
+        "Columns of a hash have no names by which pairs could be distinguished; give ngram_range=(1, 2) instead.",
+    )
+    if vocabulary is None:
+        return
+    both = "Give a vocabulary or a hash_width, not both: columns of a hash have no words."
+    refuse(width is not None, both)
+    refuse(family.pairs, "Give a vocabulary with the pairs that count, not ", Setting("pairs", True), ".")
+    texts = all(isinstance(word, str) for word in vocabulary) and len(set(vocabulary)) == len(vocabulary)
+    refuse(not texts, "vocabulary must be strings, each of them once.")
+    empty = "vocabulary holds no words, so texts contribute nothing; leave it out to count all."
+    refuse(not vocabulary, empty)
 
 
 def family_tokens(family: Words) -> Tokens:
@@ -335,13 +330,3 @@ def longest_ngram(family: Words) -> int:
     if family.vocabulary is None or family.unit != "words" or family.tokenizer is not None:
         return 1
     return max(len(name.split(" ")) for name in family.vocabulary)
-
-
-def check_document_limit(name: str, value: float) -> None:
-    """Refuse what is neither a number of texts nor a share of them."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
-    if not whole and not (isinstance(value, float) and 0.0 <= value <= 1.0):
-        raise InvalidSetting(
-            Setting(name, value),
-            " is neither a number of texts nor a proportion of them; give e.g. 2, or 0.5 for half of them.",
-        )
