@@ -17,7 +17,7 @@ from naively.counting.first_look import cells_hasher
 from naively.counting.sample import KEPT, smallest_places
 from naively.data.column import Column
 from naively.data.frame import frame_of
-from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
+from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.families.bins import bin_names, quantile_cuts
 
 RNG = np.random.default_rng(3)
@@ -147,11 +147,13 @@ def test_counts_of_bins_add_and_subtract_and_fade():
 
 def test_bins_of_other_cuts_do_not_add():
     a, b = learned(TABLE[:200], LABELS[:200]), learned(TABLE[200:], LABELS[200:])
-    with pytest.raises(DoesNotFit, match="'humps' is cut into other bins on each side; give both the same schema"):
+    with pytest.raises(
+        IncompatibleCounts, match="'humps' is cut into other bins on each side; give both the same schema"
+    ):
         nv.merge([a, b])
-    with pytest.raises(DoesNotFit, match="cut into other bins"):
+    with pytest.raises(IncompatibleCounts, match="cut into other bins"):
         a.counts_ + b.counts_
-    with pytest.raises(DoesNotFit, match="There are 2 bins, but others were counted"):
+    with pytest.raises(IncompatibleCounts, match="There are 2 bins, but others were counted"):
         from_counts(a.counts_, families={"humps": nv.Bins(cuts=[0.0])}).predict(TABLE)
 
 

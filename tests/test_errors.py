@@ -24,10 +24,10 @@ from naively.errors.message import (
 )
 
 ERRORS = [
-    errors.NotAPart("age", "spam", 3, 1.0, 2.0),
+    errors.NotASubset("age", "spam", 3, 1.0, 2.0),
     errors.NumberTooLarge("age", 1e200),
     errors.RowRefused(3, "age", "nan", "only numbers can be counted."),
-    errors.DoesNotFit("Counts of 2 and of 3 columns cannot be combined."),
+    errors.IncompatibleCounts("Counts of 2 and of 3 columns cannot be combined."),
     errors.InvalidInput(RowNumber(np.int64(3)), " has no label.", column="y", classes=["a", "b"]),
     errors.InvalidSetting(Setting("smoothing", -1), " must be finite and not negative."),
     errors.UnreadableFile("model.parquet", "there is no such file; check the path."),
@@ -57,7 +57,7 @@ def test_errors_are_value_errors(error):
 
 
 def test_a_subtraction_names_the_place():
-    error = errors.NotAPart(None, "spam", "cheap", 1.0, 2.0).in_column("body")
+    error = errors.NotASubset(None, "spam", "cheap", 1.0, 2.0).in_column("body")
     assert str(error) == (
         "Cannot subtract rows that were never counted: at column 'body', class 'spam', value 'cheap' the count is 1, "
         "and 2 would be subtracted. Nothing was changed; check which rows are meant."
@@ -112,7 +112,7 @@ def test_text_of_users_stays_as_it_is(text):
 
 def test_messages_within_messages_keep_their_parts():
     inner = errors.InvalidSetting(Setting("limit", 3), " is too small.")
-    outer = errors.DoesNotFit("a and b do not fit. ", inner.message)
+    outer = errors.IncompatibleCounts("a and b do not fit. ", inner.message)
     assert command_text(outer.message) == "a and b do not fit. --limit 3 is too small."
 
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.data.grid import Grid, LabelValues
-from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
+from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.families.ordinal import natural_order
 from naively.model.joint.tables import TermCounts
 from naively.model.joint.terms import Term
@@ -242,7 +242,7 @@ def test_rows_add_and_go_merge_and_keep_in_a_file(model, tmp_path):
 def test_models_of_levels_in_another_order_do_not_merge():
     a, b = (book(families={"x": nv.Ordinal(levels=order)}).fit({"x": GRADES}, Y) for order in (LEVELS, LEVELS[::-1]))
     assert nv.merge(a, a).counts_ == a.counts_ + a.counts_
-    with pytest.raises(DoesNotFit, match=r"Column 'x' has the levels \['low'.*give both the same"):
+    with pytest.raises(IncompatibleCounts, match=r"Column 'x' has the levels \['low'.*give both the same"):
         nv.merge(a, b)
 
 

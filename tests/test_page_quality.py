@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binomtest
 
 import naively as nv
-from naively.errors import DoesNotFit
+from naively.errors import IncompatibleCounts
 from naively.estimator.reports import information_of_columns
 from naively.estimator.uncertainty import held_out_quality, quality_at_hand
 from naively.judge.held_out_scores import clopper_pearson_interval
@@ -411,7 +411,7 @@ def test_equal_models_differ_in_nothing():
 
 def test_models_of_other_columns_are_not_compared():
     a, b = (nv.NaiveBayes().fit({name: [1.0, 2.0] * 20}, ["u", "v"] * 20) for name in ("x", "y"))
-    with pytest.raises(DoesNotFit, match="counted on one side only"):
+    with pytest.raises(IncompatibleCounts, match="counted on one side only"):
         comparison_of(a.counts_, b.counts_, ("a", "b"))
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.errors import DoesNotFit, InvalidSetting, NotAPart
+from naively.errors import IncompatibleCounts, InvalidSetting, NotASubset
 from naively.stats import Axis, Counts, Moments, Table, Tables, WordTable
 from naively.text import TextReader, Tokens
 
@@ -91,7 +91,7 @@ def test_rows_taken_away_were_never_there(kind: Kind, weighted: bool, data: Any)
     nothing = (a + b + c) - (first + (second + third))  # what rounding leaves is nothing
     assert axes_of(nothing) == axes_of((a + b + c) * 0)
     assert all((array == 0).all() for array in arrays_of(nothing))
-    with contextlib.suppress(NotAPart):
+    with contextlib.suppress(NotASubset):
         rest = a - b
         assert all(n >= 0 and squares >= 0 for n, _, squares in cells_of(rest, rest).values())
     assert (state_of(a), state_of(b)) == before
@@ -159,7 +159,7 @@ TOO_MUCH = {
 @pytest.mark.parametrize(("whole", "part", "facts", "words"), TOO_MUCH.values(), ids=TOO_MUCH.keys())
 def test_rows_never_counted_cannot_be_taken_away(whole: Any, part: Any, facts: tuple[Any, ...], words: str):
     before = state_of(whole), state_of(part)
-    with pytest.raises(NotAPart) as caught:
+    with pytest.raises(NotASubset) as caught:
         whole - part
     error = caught.value
     assert (error.column, error.label, error.value, error.counted, error.taken) == facts
@@ -180,7 +180,7 @@ def test_numbers_never_counted_cannot_be_taken_away(numbers: list[float], taken:
     whole, part = (
         counted_moments(Axis(["egg"]), ["size"], np.zeros(len(x)), np.array(x, float)) for x in (numbers, taken)
     )
-    with pytest.raises(NotAPart, match="column 'size', class 'egg' the sum of squares is"):
+    with pytest.raises(NotASubset, match="column 'size', class 'egg' the sum of squares is"):
         whole - part
 
 
@@ -349,11 +349,11 @@ UNLIKE = {
 @pytest.mark.parametrize(("a", "b", "words"), UNLIKE.values(), ids=UNLIKE.keys())
 def test_statistics_that_do_not_fit_say_why(a: Any, b: Any, words: str):
     for left, right in ((a, b), (b, a)):
-        with pytest.raises(DoesNotFit):
+        with pytest.raises(IncompatibleCounts):
             left + right
-        with pytest.raises(DoesNotFit):
+        with pytest.raises(IncompatibleCounts):
             left - right
-    with pytest.raises(DoesNotFit) as caught:
+    with pytest.raises(IncompatibleCounts) as caught:
         a + b
     assert words in str(caught.value)
 
@@ -366,7 +366,7 @@ def test_kinds_do_not_mix(kind: Kind, b: Kind):
         return
     assert kind.zero != b.zero
     if kind.name == b.name:
-        with pytest.raises(DoesNotFit):
+        with pytest.raises(IncompatibleCounts):
             kind.zero + b.zero
         return
     for operation in (lambda: kind.zero + b.zero, lambda: kind.zero - b.zero):
@@ -387,7 +387,7 @@ MISSHAPEN = {
 
 @pytest.mark.parametrize("make", MISSHAPEN.values(), ids=MISSHAPEN.keys())
 def test_counts_must_fit_their_labels(make: Any):
-    with pytest.raises(DoesNotFit, match=r"fit|may stand once"):
+    with pytest.raises(IncompatibleCounts, match=r"fit|may stand once"):
         make()
 
 

@@ -3,18 +3,18 @@
 ::
 
     NaivelyError
-    ├── LikelihoodFell (also a RuntimeError)  a step of expectation-maximization lowered the likelihood
-    ├── NotInstalled (also an ImportError)    an optional library is not installed
+    ├── ConvergenceError (also a RuntimeError)  a step of expectation-maximization lowered the likelihood
+    ├── NotInstalled (also an ImportError)      an optional library is not installed
     └── InvalidInput (also a ValueError)
-        ├── NotAPart        a subtraction of rows that were never counted
-        │   └── RowNotCounted  a row to forget that is not among those that are kept
-        ├── DoesNotFit      two statistics that cannot be added
-        ├── NumberTooLarge  a number whose square cannot be summed
-        ├── RowRefused      a cell that cannot be counted or scored
-        ├── InvalidSetting  a setting outside its range
-        ├── UnreadableFile  a model file that is missing, incomplete or damaged
-        ├── UnwritableFile  a model that cannot be saved, or a file that cannot be written
-        └── UnreadableRows  a data file, or a line of one, that cannot be read
+        ├── NotASubset          a subtraction of rows that were never counted
+        │   └── RowNotCounted   a row to forget that is not among the rows of the model
+        ├── IncompatibleCounts  two statistics that cannot be added
+        ├── NumberTooLarge      a number whose square cannot be summed
+        ├── RowRefused          a cell that cannot be counted or scored
+        ├── InvalidSetting      a setting outside its range
+        ├── UnreadableFile      a model file that is missing, incomplete or damaged
+        ├── UnwritableFile      a model that cannot be saved, or a file that cannot be written
+        └── UnreadableRows      a data file, or a line of one, that cannot be read
 
     StaleWarning (a UserWarning)             a calibration that was fitted for other counts or settings
     WeightWarning (a UserWarning)            row weights whose sum is far from the number of rows
@@ -141,7 +141,7 @@ def _restored_error(kind: type[NaivelyError], args: tuple[object, ...], fields: 
     return error
 
 
-class LikelihoodFell(NaivelyError, RuntimeError):
+class ConvergenceError(NaivelyError, RuntimeError):
     """A step of expectation-maximization lowered the likelihood, which only rounding can cause.
 
     Attributes
@@ -183,7 +183,7 @@ class InvalidInput(NaivelyError, ValueError):
     """
 
 
-class NotAPart(InvalidInput):
+class NotASubset(InvalidInput):
     """A subtraction of rows that were never counted: a count would become negative.
 
     Attributes
@@ -209,12 +209,12 @@ class NotAPart(InvalidInput):
         )
         self.label, self.counted, self.taken, self.what = label, counted, taken, what
 
-    def in_column(self, column: Label) -> NotAPart:
+    def in_column(self, column: Label) -> NotASubset:
         """Return the same error with the name of the column."""
-        return NotAPart(column, self.label, self.value, self.counted, self.taken, self.what)
+        return NotASubset(column, self.label, self.value, self.counted, self.taken, self.what)
 
 
-class RowNotCounted(NotAPart):
+class RowNotCounted(NotASubset):
     """A row to forget that was never counted, or not so often."""
 
     def __init__(self, row: int) -> None:
@@ -228,7 +228,7 @@ class RowNotCounted(NotAPart):
         self.label, self.counted, self.taken, self.what = None, 0.0, 1.0, "number of rows"
 
 
-class DoesNotFit(InvalidInput):
+class IncompatibleCounts(InvalidInput):
     """Two statistics of different kinds or columns, which cannot be added or subtracted."""
 
 

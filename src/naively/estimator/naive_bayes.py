@@ -457,7 +457,7 @@ class NaiveBayes(DeferredEstimator):
 
         Raises
         ------
-        NotAPart
+        NotASubset
             If the rows cannot have been among those that were counted; nothing is changed then.
 
         Examples

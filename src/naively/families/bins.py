@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _kernels
 from .._types import Codes, Floats
-from ..errors import DoesNotFit, InvalidSetting
+from ..errors import IncompatibleCounts, InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table
 from ..stats.quantiles import cuts_after, ordered_groups, quantile_groups, value_weights, whole_neighbors
@@ -106,7 +106,7 @@ class Bins:
         """Return log P(bin | class); every number has a bin, so that none is unseen."""
         known = Table(values=Axis.declared(self.values)) + statistic
         if len(known.values) > len(self.values) + (None in known.values.labels):
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 f"There are {len(self.values)} bins, but others were counted: {list(known.values.labels)}."
             )
         settings = replace(settings.alone(self.smoothing), unseen="skip")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._types import Floats, Label
-from ..errors import DoesNotFit, InvalidInput, NotAPart, TextbookFallbackWarning
+from ..errors import IncompatibleCounts, InvalidInput, NotASubset, TextbookFallbackWarning
 from .arithmetic import ClassWeights, Statistic, frozen, most_negative, nearly_equal, on_axes, subtract
 from .axis import Axis
 from .moments import Moments
@@ -80,7 +80,7 @@ class Counts(Statistic):
         classes, order = axis_and_order(classes)
         given = np.asarray(rows, dtype=np.float64)
         if given.shape != (len(classes),):
-            raise DoesNotFit(f"{given.shape} numbers of rows do not fit {len(classes)} classes.")
+            raise IncompatibleCounts(f"{given.shape} numbers of rows do not fit {len(classes)} classes.")
         given = in_order(given, order)
         keep = classes.kept(given != 0)
         object.__setattr__(self, "classes", classes.only(keep))
@@ -176,7 +176,7 @@ class Counts(Statistic):
         rows = subtract(before, taken)
         if (place := most_negative(rows)) is not None:
             label = classes.labels[place[0]]
-            raise NotAPart(None, label, None, before[place], taken[place], "number of rows")
+            raise NotASubset(None, label, None, before[place], taken[place], "number of rows")
         columns = {name: self._column_without(name, part) for name in self.columns}
         both = self._joint_with(part)
         joint = None if both is None else both[0] - both[1]
@@ -185,7 +185,7 @@ class Counts(Statistic):
     def _column_without(self, name: str, part: Counts) -> ColumnStatistic:
         try:
             return self.columns[name] - part.columns[name]
-        except NotAPart as error:
+        except NotASubset as error:
             raise error.in_column(name if error.column is None else error.column) from None
 
     def scaled(self, of: ClassWeights) -> Counts:
@@ -263,22 +263,22 @@ class Counts(Statistic):
 
         Raises
         ------
-        DoesNotFit
+        IncompatibleCounts
             If they cannot be combined.
         """
         for name in sorted(self.columns.keys() ^ other.columns.keys(), key=str):
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 f"Column {name!r} is counted on one side only; count the same columns to combine them.", column=name
             )
         for name, column in self.columns.items():
             if type(column) is not type(other.columns[name]):
                 kinds = f"{type(column).__name__} and {type(other.columns[name]).__name__}"
-                raise DoesNotFit(
+                raise IncompatibleCounts(
                     f"Column {name!r} is counted in two ways, {kinds}; give it the same family.", column=name
                 )
             widths = [vector_width(part) for part in (column, other.columns[name])]
             if widths[0] != widths[1] and None not in widths:
-                raise DoesNotFit(
+                raise IncompatibleCounts(
                     f"Column {name!r} holds vectors of {widths[0]} and of {widths[1]} features.", column=name
                 )
 
@@ -386,7 +386,7 @@ def add(parts: Iterable[Part]) -> Part:
     ------
     InvalidInput
         If there is no part, or if parts are of different kinds.
-    DoesNotFit
+    IncompatibleCounts
         If the parts are not of the same columns.
 
     Examples

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._kernels import SUM_ROUNDING
 from .._types import Floats, Label, Mask
-from ..errors import DoesNotFit, NotAPart
+from ..errors import IncompatibleCounts, NotASubset
 from .arithmetic import ClassWeights, Statistic, divide, frozen, nearly_equal, on_axes, subtract
 from .axis import Axis
 from .table import axis_and_order, in_order, table_as_text
@@ -70,7 +70,7 @@ class Moments(Statistic):
         shape = (len(classes), len(columns))
         parts = [np.zeros(shape) if part is None else np.asarray(part, float) for part in (n, shift, total, squares)]
         if any(part.shape != shape for part in parts):
-            raise DoesNotFit(f"The parts do not fit {shape[0]} classes and {shape[1]} columns.")
+            raise IncompatibleCounts(f"The parts do not fit {shape[0]} classes and {shape[1]} columns.")
         parts = [in_order(part, rows, order) for part in parts]
         keep = classes.kept((parts[0] != 0).any(axis=1))
         if not keep.all():
@@ -153,7 +153,7 @@ class Moments(Statistic):
 
     def _beside(self, other: Moments) -> tuple[Axis, Axis, Moments, Moments]:
         if set(self.columns.labels) != set(other.columns.labels) and len(self.columns) and len(other.columns):
-            raise DoesNotFit(f"Moments of columns {self.columns!r} and {other.columns!r} cannot be combined.")
+            raise IncompatibleCounts(f"Moments of columns {self.columns!r} and {other.columns!r} cannot be combined.")
         classes, columns = self.classes | other.classes, self.columns | other.columns
         return classes, columns, self.on(classes, columns), other.on(classes, columns)
 
@@ -238,4 +238,4 @@ def refuse_below_zero(below: Mask, classes: Axis, columns: Axis, before: Floats,
     """Raise the error that names the first place where more would be taken than there is."""
     if np.any(below):
         k, j = (int(i) for i in np.argwhere(below)[0])
-        raise NotAPart(columns.labels[j], classes.labels[k], None, before[k, j], taken[k, j], what)
+        raise NotASubset(columns.labels[j], classes.labels[k], None, before[k, j], taken[k, j], what)

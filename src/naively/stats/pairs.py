@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._types import Floats
-from ..errors import DoesNotFit
+from ..errors import IncompatibleCounts
 from .arithmetic import ClassWeights, Statistic, frozen, subtract
 from .axis import Axis
 
@@ -40,7 +40,7 @@ class JointCounts(Statistic):
         size = len(self.classes)
         fits = self.fine.shape == (size, self.grid.fine_bins)
         if not fits or self.products.shape != (size, self.grid.features, self.grid.features):
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 f"{self.fine.shape} and {self.products.shape} sums do not fit the grid and {size} classes."
             )
         object.__setattr__(self, "fine", frozen(self.fine))
@@ -115,7 +115,7 @@ class JointCounts(Statistic):
 
     def _check(self, other: JointCounts) -> None:
         if self.grid != other.grid:
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 "Pairs of columns were counted over different bins; give both the same schema: "
                 "NaiveBayes(families=first.schema_)."
             )

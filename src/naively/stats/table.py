@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._types import Floats, Label
-from ..errors import DoesNotFit, NotAPart
+from ..errors import IncompatibleCounts, NotASubset
 from .arithmetic import ClassWeights, Statistic, frozen, most_negative, nearly_equal, on_axes, subtract
 from .axis import Axis
 
@@ -51,7 +51,9 @@ class Table(Statistic):
         values, columns = axis_and_order(values)
         given = np.zeros((len(classes), len(values))) if n is None else np.asarray(n, dtype=np.float64)
         if given.shape != (len(classes), len(values)):
-            raise DoesNotFit(f"{given.shape} counts do not fit {len(classes)} classes and {len(values)} values.")
+            raise IncompatibleCounts(
+                f"{given.shape} counts do not fit {len(classes)} classes and {len(values)} values."
+            )
         given = in_order(given, rows, columns)
         # A label with nothing left disappears, unless it is declared: S and K are derived, never stored.
         keep_classes, keep_values = classes.kept((given != 0).any(axis=1)), values.kept((given != 0).any(axis=0))
@@ -80,7 +82,7 @@ class Table(Statistic):
         if (place := most_negative(rest)) is not None:
             k, v = place
             what = "count of missing cells" if values.labels[v] is None else "count"
-            raise NotAPart(None, classes.labels[k], values.labels[v], before[place], taken[place], what)
+            raise NotASubset(None, classes.labels[k], values.labels[v], before[place], taken[place], what)
         return Table(classes.declaring(self.classes), values.declaring(self.values), rest)
 
     def scaled(self, of: ClassWeights) -> Table:
@@ -137,7 +139,7 @@ class Tables(Statistic):
         for column, (a, b) in enumerate(self._pairs(part)):
             try:
                 rest.append(a - b)
-            except NotAPart as error:
+            except NotASubset as error:
                 raise error.in_column(column) from None
         return Tables(tuple(rest))
 
@@ -159,7 +161,9 @@ class Tables(Statistic):
 
     def _pairs(self, other: Tables) -> list[tuple[Table, Table]]:
         if len(self.tables) != len(other.tables):
-            raise DoesNotFit(f"Counts of {len(self.tables)} and of {len(other.tables)} columns cannot be combined.")
+            raise IncompatibleCounts(
+                f"Counts of {len(self.tables)} and of {len(other.tables)} columns cannot be combined."
+            )
         return list(zip(self.tables, other.tables, strict=True))
 
 
@@ -169,7 +173,7 @@ def axis_and_order(labels: Axis | Sequence[Label]) -> tuple[Axis, list[int] | No
         return labels, None
     axis = Axis(labels)
     if len(axis) != len(labels):
-        raise DoesNotFit(f"Each label may stand once; found {list(labels)!r}.")
+        raise IncompatibleCounts(f"Each label may stand once; found {list(labels)!r}.")
     places = {label: place for place, label in enumerate(labels)}
     return axis, [places[label] for label in axis.labels]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._types import Codes, Floats, Longs, Mask, Places
-from ..errors import DoesNotFit, NotAPart
+from ..errors import IncompatibleCounts, NotASubset
 from .arithmetic import ClassWeights, Statistic, frozen, most_negative, nearly_equal, subtract
 from .axis import Axis
 from .table import table_as_text
@@ -104,7 +104,9 @@ class WordTable(Statistic):
 
     def __init__(self, classes: Axis, lexicon: TextReader, times: Floats, texts: Floats) -> None:
         if times.shape != texts.shape or times.shape[0] != len(classes) or times.shape[1] > len(lexicon):
-            raise DoesNotFit(f"{times.shape} and {texts.shape} counts do not fit {len(classes)} classes and the words.")
+            raise IncompatibleCounts(
+                f"{times.shape} and {texts.shape} counts do not fit {len(classes)} classes and the words."
+            )
         self._hold(classes, lexicon, WordCells.of(times, texts))
 
     @classmethod
@@ -222,7 +224,7 @@ class WordTable(Statistic):
             if (place := most_negative(left)) is not None:
                 word, k = divmod(int(found.keys[place]), len(found.classes))
                 name = word if self.numbered else found.lexicon.names(np.array([word], dtype=np.int32))[0]
-                raise NotAPart(None, found.classes.labels[k], name, before[place], taken[place], what)
+                raise NotASubset(None, found.classes.labels[k], name, before[place], taken[place], what)
         return found._replace(classes=found.classes.declaring(self.classes)).table(*rest)
 
     def without_unused_words(self) -> WordTable:
@@ -287,7 +289,7 @@ def aligned_cells(tables: Sequence[WordTable]) -> AlignedCells:
     for table in tables[1:]:
         if not are_split_alike(first, table):
             split = f"{first.lexicon.tokens} and {table.lexicon.tokens}"
-            raise DoesNotFit(f"Texts were split in two ways, {split}; give both the same family.")
+            raise IncompatibleCounts(f"Texts were split in two ways, {split}; give both the same family.")
         classes = classes | table.classes
     lexicon, places = first.lexicon, [np.arange(table.size, dtype=np.int64) for table in tables]
     if not first.numbered and any(table.lexicon is not lexicon for table in tables):
@@ -327,7 +329,7 @@ def united_lexicon(first: WordTable, others: Sequence[WordTable]) -> tuple[TextR
     names = [table.lexicon.names_as_bytes(own) for table, own in zip(others, seen, strict=True)]
     lexicon, found = first.lexicon.united(names)
     if first.lexicon.fixed and lexicon is not first.lexicon:
-        raise DoesNotFit("Texts were counted by two vocabularies; only counts of the same one add up.")
+        raise IncompatibleCounts("Texts were counted by two vocabularies; only counts of the same one add up.")
     places = []
     for table, own, numbers in zip(others, seen, found, strict=True):
         place = np.full(table.size, -1, dtype=np.int64)
