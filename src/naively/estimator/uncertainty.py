@@ -162,7 +162,7 @@ def held_out_scores(
 ) -> HeldOutScores:
     """Return the scores of rows that were counted, each by a model without it, or of rows that were not, as a table.
 
-    A row of weight w counts as w rows; class weights change the answers and do not count here. Kept rows are all that
+    A row of weight w counts as w rows; class weights change predictions and do not count here. Kept rows are all that
     the model has.
     """
     if isinstance(rows.source, Frame):

@@ -191,8 +191,8 @@ class FlagLikelihood(WideLikelihood):
     def _left_out(self, k: Codes | Places, columns: Places, w: Floats, values: Floats) -> Split:
         """Return the contributions of flags to class k, present by these values, when their own row is left out."""
         total = subtract(self.rows[k], w)
-        met = subtract(self.n[k, columns], w * values)
-        present, absent = (self._log_share(n, total, columns) for n in (met, subtract(total, met)))
+        there = subtract(self.n[k, columns], w * values)
+        present, absent = (self._log_share(n, total, columns) for n in (there, subtract(total, there)))
         return Split.of(present) * values + Split.of(absent) * (1 - values)
 
     def log_prior_density(self) -> float:

@@ -20,7 +20,7 @@ from ..stats.quantiles import cuts_after, ordered_groups, quantile_groups, value
 from .categorical import Categorical, LogTable, LogTables, scored_values
 from .family import Settings, rounded_number, shown_label
 
-# A bin for so many rows, but not fewer and not more than these.
+# One bin for this many rows, but at least and at most these numbers of bins.
 ROWS_OF_A_BIN, FEWEST, MOST = 25, 5, 20
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -170,12 +170,12 @@ def bin_widths(edges: Floats) -> Floats:
 
 def quantile_cuts(column: Floats, weights: Floats, bins: int | None = None) -> list[float]:
     """Return where to cut a column of numbers, so that about equally many fall into each bin."""
-    values, met = value_weights(
+    values, rows = value_weights(
         np.where(np.isfinite(column), column, np.nan), weights
     )  # infinite numbers are refused when they are counted
     if len(values) < 2:
         return []
-    most = bins or int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
-    groups = quantile_groups(met, most, TINY, ordered_groups)
-    found: list[float] = cuts_after(np.flatnonzero(np.diff(groups)), values, met).tolist()
+    most = bins or int(np.clip(rows.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
+    groups = quantile_groups(rows, most, TINY, ordered_groups)
+    found: list[float] = cuts_after(np.flatnonzero(np.diff(groups)), values, rows).tolist()
     return found

@@ -142,8 +142,8 @@ class LogTable:
     @cached_property
     def _common(self) -> Floats:
         """How common each value is overall, as λ is spread; those never seen, and the slot, as if seen in one row."""
-        met = self.n.sum(axis=0)
-        return np.where(met > 0, met, 1.0)
+        rows = self.n.sum(axis=0)
+        return np.where(rows > 0, rows, 1.0)
 
     @cached_property
     def _pseudo_count(self) -> float:
@@ -210,13 +210,13 @@ class LogTable:
     def check_counted(self, x: Longs, y: Codes, w: Floats) -> None:
         """Refuse rows that cannot have been counted, and values that are an error once their only row is left out."""
         self.check(x)
-        n, met, kept, code = self.left.n, self.left.seen, self.left.kept, np.minimum(x, len(self.values))
+        n, seen, kept, code = self.left.n, self.left.seen, self.left.kept, np.minimum(x, len(self.values))
         never = np.flatnonzero((subtract(n[code, y], w) < 0) & (code >= 0))
         if len(never):
             raise InvalidInput(
                 RowNumber(never[0]), " was never counted: its value was not counted as often with its class."
             )
-        self._check_none(np.flatnonzero((subtract(met[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
+        self._check_none(np.flatnonzero((subtract(seen[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
 
     def without_rows(self, x: Longs, y: Codes, w: Floats) -> Floats:
         """Return log P(value | class) of each code as if its row had never been counted, where neighbors share."""
@@ -320,9 +320,9 @@ class LogTables(ColumnLikelihoods):
 
     def _leave_out(self, x: Matrix, y: Codes, weights: Floats | None, out: Floats, threads: int) -> None:
         parts = [table.left for table in self.tables]
-        n, met, kept = (np.concatenate([np.asarray(part[field]) for part in parts]) for field in range(3))
+        n, seen, kept = (np.concatenate([np.asarray(part[field]) for part in parts]) for field in range(3))
         total, column = np.stack([part.total for part in parts]), np.stack([part.column for part in parts])
-        tables = self.offsets, padded(self.stack), padded(n), met, kept, total, column
+        tables = self.offsets, padded(self.stack), padded(n), seen, kept, total, column
         if _kernels.leave_one_out_codes(x, y, weights, *tables, out, threads) >= 0:
             for place, table in enumerate(self.tables):
                 table.check_counted(np.asarray(x[:, place]), y, row_weights(weights, len(x)))

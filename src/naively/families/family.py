@@ -112,7 +112,7 @@ class Settings:
         return replace(self, estimate="bayes")
 
     def each(self, size: int, own: Smoothing | None = None) -> Settings:
-        """Return these settings with a λ for each of so many values: the column's own, if it has some."""
+        """Return these settings with a λ for each of `size` values: the column's own, if it has some."""
         smoothing = smoothing_array(self.smoothing if own is None else own)
         found = f" holds {smoothing.size} numbers for {size} values; give one, or one each."
         refuse(smoothing.size != 1 and smoothing.shape != (size,), Setting("smoothing"), found)
@@ -291,7 +291,7 @@ class Family(Protocol):
 
 
 def row_weights(weights: Floats | None, rows: int) -> Floats:
-    """Return what each row weighs: one, unless said otherwise."""
+    """Return the weight of each row: 1 by default."""
     return np.ones(rows) if weights is None else np.asarray(weights, dtype=np.float64)
 
 
@@ -303,16 +303,16 @@ def row_blocks(rows: int, cells_per_row: int, most: int = 1 << 16) -> Iterator[s
 
 
 def rounded_number(number: float, digits: int) -> str:
-    """Return a number with so many digits that count, the way people write it: 460, not 4.6e+02."""
+    """Return a number with this many significant digits, as people write it: 460, not 4.6e+02."""
     return f"{float(f'{number:.{digits}g}'):.10g}"
 
 
 def shown_label(label: Label) -> str:
-    """Return a label as it is shown: a missing value is no label called None."""
+    """Return a label as it is shown: a missing value is not a label called None."""
     return "(missing)" if label is None else str(label)
 
 
 def listed_parts(parts: Sequence[str], between: str = ", ", most: int = 3) -> str:
-    """Join a few parts of a sentence; of many only the first are said."""
-    said = between.join(parts[:most])
-    return said if len(parts) <= most else f"{said} and so on for {len(parts) - most} more"
+    """Join a few parts of a sentence; of many only the first."""
+    joined = between.join(parts[:most])
+    return joined if len(parts) <= most else f"{joined} and so on for {len(parts) - most} more"

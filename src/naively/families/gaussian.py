@@ -130,9 +130,9 @@ class GaussianPrior(NamedTuple):
         The variance is the one within classes, pooled; the centre lies among the class means, as far off as they lie
         apart. Both move and stretch with the unit of measurement.
         """
-        met = summary.n > 0
-        classes = np.maximum(met.sum(axis=-1, keepdims=True), 1)
-        centre = np.where(met, summary.mean, 0.0).sum(axis=-1, keepdims=True) / classes
+        counted = summary.n > 0
+        classes = np.maximum(counted.sum(axis=-1, keepdims=True), 1)
+        centre = np.where(counted, summary.mean, 0.0).sum(axis=-1, keepdims=True) / classes
         between = (summary.gap(centre) ** 2).sum(axis=-1, keepdims=True) / classes
         rows = np.maximum(summary.n.sum(axis=-1, keepdims=True), 1e-300)
         within = summary.ssd.sum(axis=-1, keepdims=True) / rows
@@ -157,9 +157,9 @@ def estimated_densities(how: str, summary: Summary, prior: GaussianPrior, epsilo
     Under ``mle`` a class without numbers has the column's own mean and variance.
     """
     if how == "mle":
-        met = summary.n > 0
-        variance = np.where(met, summary.ssd / np.where(met, summary.n, 1.0), prior.spread)
-        return density_table(np.where(met, summary.mean, prior.centre), variance + epsilon, prior)
+        counted = summary.n > 0
+        variance = np.where(counted, summary.ssd / np.where(counted, summary.n, 1.0), prior.spread)
+        return density_table(np.where(counted, summary.mean, prior.centre), variance + epsilon, prior)
     centre, centred, rows, squares = normal_inverse_gamma(summary, prior)
     if how == "map":
         return density_table(centre, squares / (rows + 3) + epsilon, prior)

@@ -74,7 +74,7 @@ class Summary(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberLikelihood(ColumnLikelihoods):
-    """The likelihood of a matrix of numbers, dense or sparse; NaN is a missing value, and so is no empty cell.
+    """The likelihood of a matrix of numbers, dense or sparse; NaN is a missing value.
 
     The families say how dense blocks of rows are scored. Zeros are numbers like others, so a sparse matrix is made
     dense, some rows at a time.

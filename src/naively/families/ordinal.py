@@ -1,4 +1,4 @@
-"""One level a row, of levels that have an order: school grades, answers from "never" to "always", groups of age."""
+"""One level a row, of levels that have an order: school grades, "never" to "always", age groups."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class Ordinal:
     def ordered(self, labels: Iterable[Label]) -> list[Label]:
         """Return labels in their order, the missing one left out; an error if they have none."""
         known = [label for label in labels if label is not None]
-        met = set(known)
-        return natural_order(known) if self.levels is None else [label for label in self.levels if label in met]
+        present = set(known)
+        return natural_order(known) if self.levels is None else [label for label in self.levels if label in present]
 
     def check(self, column: str, labels: Iterable[Label]) -> None:
         """Refuse labels that have no place among the levels."""

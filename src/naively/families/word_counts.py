@@ -108,8 +108,8 @@ class WordLikelihood(WideLikelihood):
         Complements of several classes share rows, but are taken as if they did not; what norms them is taken as known.
         """
         x = self.matrix(x)
-        met = self.scored_counts.T + self.settings.value_smoothing[:, None] > 0
-        length = product_sums(x, met.astype(np.float64), None, threads)
+        possible = self.scored_counts.T + self.settings.value_smoothing[:, None] > 0
+        length = product_sums(x, possible.astype(np.float64), None, threads)
         figures = []
         for order, (part, whole) in enumerate(zip(*self._sides, strict=True), 1):
             raised = x if order == 1 else with_cells(x, cells_of(x) ** order)
@@ -168,7 +168,7 @@ class WordLikelihood(WideLikelihood):
         if self.family.complement:
             raise InvalidSetting(
                 Setting("complement", True, of="Words()"),
-                " scores a class by the words of all others, and such scores are no logarithms of a probability "
+                " scores a class by the words of all others, and such scores are not logarithms of a probability "
                 "that could be maximized. To learn from rows without a label, set ",
                 Setting("complement", False),
                 ".",
@@ -187,10 +187,10 @@ class WordLikelihood(WideLikelihood):
         """Return a sentence on the words with the largest contribution to each class, all occurrences together."""
         shown = np.where(np.isfinite(self.log_p), self.log_p, -50.0) * (-1.0 if self.family.complement else 1.0)
         lead = (shown - (shown.sum(axis=0) - shown) / max(len(self.classes) - 1, 1)) * self.n
-        said = [leading_words(line, self.features.labels) for line in lead]
+        leading = [leading_words(line, self.features.labels) for line in lead]
         parts = [
             f"{', '.join(map(str, words))} for {label}"
-            for label, words in zip(self.classes.labels, said, strict=True)
+            for label, words in zip(self.classes.labels, leading, strict=True)
             if words
         ]
         return (

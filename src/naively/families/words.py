@@ -46,7 +46,7 @@ class Words:
     max_df : int or float, default=1.0
         Words in more texts contribute nothing; a fraction is a proportion of all texts.
     max_words : int, optional
-        Only so many words contribute, the most frequent.
+        At most this many words contribute, the most frequent.
     idf : bool, default=False
         Weight words by their rarity, 1 + log((1 + texts) / (1 + texts with the word)).
     vocabulary : sequence of str, optional
@@ -58,9 +58,8 @@ class Words:
     ngram_range : tuple of int, optional
         The shortest and longest sequence of tokens that is counted; by default single words.
     pairs : bool, optional
-        Whether pairs of words are counted beside single words, for the joint model; textbook naive Bayes leaves them
-        out, unless they are `ngram_range`. By default they are if all texts together are not too
-        long.
+        Whether pairs of words are counted in addition to single words, for the joint model; the textbook model does not
+        use them unless they are `ngram_range`. By default they are counted if all texts together are not too long.
     lowercase : bool, default=True
         Whether texts are converted to lower case.
     cjk : {"pairs", "words"}, default="pairs"
@@ -308,10 +307,14 @@ def check_word_settings(family: Words) -> None:
         family.pairs and width is not None,
         "Columns of a hash have no names by which pairs could be distinguished; give ngram_range=(1, 2) instead.",
     )
-    if vocabulary is None:
-        return
+    if vocabulary is not None:
+        check_vocabulary(family, vocabulary)
+
+
+def check_vocabulary(family: Words, vocabulary: tuple[str, ...]) -> None:
+    """Refuse a vocabulary that holds no words, or does not go with other settings."""
     both = "Give a vocabulary or a hash_width, not both: columns of a hash have no words."
-    refuse(width is not None, both)
+    refuse(family.hash_width is not None, both)
     refuse(family.pairs, "Give a vocabulary with the pairs that count, not ", Setting("pairs", True), ".")
     texts = all(isinstance(word, str) for word in vocabulary) and len(set(vocabulary)) == len(vocabulary)
     refuse(not texts, "vocabulary must be strings, each of them once.")

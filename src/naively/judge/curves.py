@@ -38,7 +38,7 @@ def class_curve(scores: Scores, label: Label) -> ClassCurve:
     """Return the curve of a class; an error if there are no probabilities, or no rows to distinguish."""
     k, posterior = class_place(scores, label), scores.posterior
     if posterior is None:
-        raise InvalidInput("These scores are of answers without probabilities, which have no curve.")
+        raise InvalidInput("These scores are of predictions without probabilities, which have no curve.")
     positive, weights = scores.truth == k, scores.row_weights
     values, which = np.unique(-posterior[:, k], return_inverse=True)
     found, taken = (np.bincount(which, weights * part, len(values)).cumsum() for part in (positive, ~positive))

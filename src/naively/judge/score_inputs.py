@@ -1,4 +1,4 @@
-"""Checks of what is scored: true classes and answers as indices, probabilities, costs, weights and folds."""
+"""Checks of what is scored: true classes and predictions as indices, probabilities, costs, weights and folds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ClassIndices(NamedTuple):
 
 
 class LabelOutcomes(NamedTuple):
-    """True labels and answers as indices, and what is needed to score them."""
+    """True labels and predictions as indices, and what is needed to score them."""
 
     classes: tuple[Label, ...]
     truth: Places
@@ -120,7 +120,7 @@ def matching_label(label: Label, known: Collection[Label]) -> Label:
 
 
 def numeric_answers(answers: RowLabels) -> Floats:
-    """Return answers that are numbers; NaN where there is no answer."""
+    """Return predictions that are numbers; NaN where there is none."""
     try:
         return np.array([math.nan if is_missing(answer) else answer for answer in answers], dtype=np.float64)
     except (TypeError, ValueError):
@@ -136,7 +136,7 @@ def distinct_labels(*labels: RowLabels) -> tuple[Label, ...]:
 def outcomes_from_labels(
     truth: ColumnLike, answers: ColumnLike, classes: Sequence[Label] | None, cost: LabelledCost
 ) -> LabelOutcomes:
-    """Return true labels and answers as indices of the classes and the choices, with the costs of the choices."""
+    """Return true labels and predictions as indices of the classes and the choices, with the costs of the choices."""
     true, answered = label_array(truth), label_array(answers)
     if len(true) != len(answered) or not len(true):
         raise InvalidInput(
@@ -149,7 +149,7 @@ def outcomes_from_labels(
     seen = distinct_labels(true, answered)
     labels = seen if classes is None else tuple(classes)
     matrix, choices = _matrix_and_choices(cost, labels)
-    if matrix is None:  # an answer that is no class is a mistake like any other
+    if matrix is None:  # a prediction that is not a class is a mistake like any other
         choices = (*labels, *(label for label in seen if label not in labels))
         matrix = 1.0 - np.eye(len(labels), len(choices))
     decided = label_indices(answered, choices, "answers", may_be_missing=True)
@@ -173,7 +173,7 @@ def least_cost_decisions(
 def costs_of_answers(
     answers: AnyArray, truth: Places, cost: StoredCost, classes: Sequence[Label], correct: Mask
 ) -> Floats:
-    """Return the cost of each answer; of numbers by their distance from the true one."""
+    """Return the cost of each prediction; of numbers by their distance from the true one."""
     if cost is None:
         return np.asarray(~correct, dtype=np.float64)
     if not isinstance(cost, str):
@@ -188,7 +188,7 @@ def classes_as_numbers(classes: Sequence[Label]) -> Floats:
 
 
 def stored_cost(cost: LabelledCost | CostMatrix, classes: tuple[Label, ...]) -> tuple[StoredCost, tuple[Label, ...]]:
-    """Return the costs as [class, choice], and the choices; there are none where answers are numbers."""
+    """Return the costs as [class, choice], and the choices; there are none where predictions are numbers."""
     if isinstance(cost, str):
         return checked_number_cost(cost, classes), ()
     return _matrix_and_choices(cost, classes)
@@ -211,7 +211,7 @@ def is_number_cost(cost: str) -> TypeGuard[NumberCost]:
 
 
 def checked_number_cost(cost: str, classes: tuple[Label, ...]) -> NumberCost:
-    """Return the name of a cost of numbers; raise an error if it is unknown or the classes are no numbers."""
+    """Return the name of a cost of numbers; raise an error if it is unknown or the classes are not numbers."""
     if not is_number_cost(cost):
         raise InvalidInput(Setting("cost", cost), " is unknown; use 'squared', 'absolute', or a cost for each pair.")
     if np.asarray(classes).dtype.kind not in "biuf":
@@ -225,7 +225,7 @@ def checked_number_cost(cost: str, classes: tuple[Label, ...]) -> NumberCost:
 def checked_probabilities(
     posterior: npt.ArrayLike | None, decided: npt.ArrayLike | None, rows: int, classes: int
 ) -> Floats | None:
-    """Return the probabilities as [row, class], None if there are answers instead; raise an error if they are none."""
+    """Return the probabilities as [row, class]; None if there are decisions instead."""
     if posterior is None and np.shape(() if decided is None else decided) == (rows,):
         return None
     found = np.asarray(posterior, dtype=np.float64)

@@ -30,7 +30,7 @@ ALL_SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration
 
 
 def score_names(scores: Scores) -> tuple[str, ...]:
-    """Return the names of the scores that are defined for these rows, costs and answers."""
+    """Return the names of the scores that are defined for these rows, costs and decisions."""
     if not uses_costs(scores):
         names = ALL_SCORES if scores.posterior is not None else DECISION_SCORES[1:4]
         return ("coverage", *names) if scores._may_abstain else names
@@ -140,7 +140,7 @@ def score_lines(scores: Scores) -> list[tuple[str, str | None]]:
 
 
 def scores_as_text(scores: Scores) -> str:
-    """Return the scores with their standard errors beside the baseline's, as lines of text."""
+    """Return the scores with their standard errors next to the baseline's, as lines of text."""
     notes = list(scores.notes)
     if len(scores.classes) == 1:
         return "\n".join([f"{scores.rows:.10g} rows", *notes])
@@ -155,7 +155,7 @@ def scores_as_text(scores: Scores) -> str:
 
 
 def score_frame(scores: Scores) -> FrameLike:
-    """Return the scores with their standard errors beside the baseline's, as a data frame."""
+    """Return the scores with their standard errors next to the baseline's, as a data frame."""
     names = score_names(scores)
     model, baseline = ([getattr(one, name) for name in names] for one in (scores, scores.baseline))
     errors = [scores.spread[name] for name in names]

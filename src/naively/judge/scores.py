@@ -1,4 +1,4 @@
-"""Scores of decisions and probabilities against the true classes, compared with the best constant answer."""
+"""Scores of decisions and probabilities against the true classes, compared with the best constant prediction."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Scores:
     folds : array of shape (rows,), optional
         The number of the fold in which each row was held out; `spread` and `by_fold` follow from it.
     decided : array of shape (rows,), optional
-        The decisions, if they do not follow from the probabilities: indices of `choices`, -1 for no answer.
+        The decisions, if they do not follow from the probabilities: indices of `choices`, -1 for abstention.
 
     Attributes
     ----------
     choices : tuple
-        The possible answers: the classes, unless the costs name others; empty where answers are numbers.
+        The possible predictions: the classes, unless the costs name others; empty where they are numbers.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Scores:
         cost : array of shape (classes, choices), dict, data frame, "squared" or "absolute", optional
             The cost of each choice when a class is true; by default every mistake costs 1.
         reject : float, optional
-            The cost of no answer.
+            The cost of abstaining.
         tuning : "refit" or "fixed", optional
             How weights and temperature were fitted, as for `Scores`.
         folds : array of shape (rows,), optional
@@ -167,14 +167,14 @@ class Scores:
         reject: float | None = None,
         folds: npt.ArrayLike | None = None,
     ) -> Scores:
-        """Return the scores of answers of any origin, without probabilities; scores of probabilities are NaN.
+        """Return the scores of predictions of any origin, without probabilities; scores of probabilities are NaN.
 
         Parameters
         ----------
         truth : array of shape (rows,)
             The true labels.
         answers : array of shape (rows,)
-            The labels that were answered; None or NaN for no answer. With "squared" and "absolute" costs, numbers.
+            The predicted labels; None or NaN for abstention. With "squared" and "absolute" costs, numbers.
         classes : sequence, optional
             The labels in the order in which to show them; by default all that occur, sorted.
         weights : array of shape (rows,), optional
@@ -182,7 +182,7 @@ class Scores:
         cost : array of shape (classes, choices), dict, data frame, "squared" or "absolute", optional
             The cost of each choice when a class is true; by default every mistake costs 1.
         reject : float, optional
-            The cost of no answer.
+            The cost of abstaining.
         folds : array of shape (rows,), optional
             The number of the fold in which each row was held out.
 
@@ -274,7 +274,7 @@ class Scores:
 
     @cached_property
     def confusion_columns(self) -> tuple[Label, ...]:
-        """The answers that the columns of `confusion` stand for: the choices, and None where there may be no answer."""
+        """The predictions that the columns of `confusion` stand for: the choices, and None for abstention."""
         return self.choices if self._number_cost is not None or not self._may_abstain else (*self.choices, None)
 
     @property
@@ -290,12 +290,12 @@ class Scores:
 
     @cached_property
     def coverage(self) -> float:
-        """The proportion of rows with an answer: 1, unless no answer has a cost."""
+        """The proportion of rows with a prediction: 1 unless abstaining has a cost."""
         return self._mean(self._answered)
 
     @cached_property
     def accuracy(self) -> float:
-        """The proportion of answered rows whose answer is their true class; NaN if answers cannot be classes."""
+        """The proportion of predictions that are the true class; NaN if predictions cannot be classes."""
         if self._number_cost is not None or not (self._own >= 0).any():
             return float("nan")
         answered = dot(self.row_weights, self._answered)
@@ -303,12 +303,12 @@ class Scores:
 
     @property
     def _accuracy_of_all(self) -> float:
-        """The proportion of all rows whose answer is correct; a row without an answer counts as a mistake."""
+        """The proportion of all rows whose prediction is correct; an abstention counts as a mistake."""
         return self._mean(self._correct)
 
     @cached_property
     def balanced_accuracy(self) -> float:
-        """The mean of the accuracies within each class that has answered rows: 1/K by chance, however unequal."""
+        """The mean of the accuracies within each class that has predictions: 1/K by chance, however unequal."""
         if self._number_cost is not None or not (self._own >= 0).any():
             return float("nan")
         size, parts = len(self.classes), (self._answered, self._correct)
@@ -324,7 +324,7 @@ class Scores:
     def skill(self) -> float:
         """One minus the mean cost divided by the baseline's mean cost.
 
-        1 is perfect, and 0 no better than the best constant answer; for "squared" costs this is R². NaN where the
+        1 is perfect, and 0 no better than the best constant prediction; for "squared" costs this is R². NaN where the
         baseline's mean cost is negative.
         """
         least, ours = self.baseline.mean_cost, self.mean_cost
@@ -334,7 +334,7 @@ class Scores:
 
     @cached_property
     def confusion(self) -> Floats:
-        """The number of rows of each true class (rows) with each answer (columns)."""
+        """The number of rows of each true class (rows) with each prediction (columns)."""
         width = len(self.confusion_columns)
         if self._number_cost is not None:
             return np.zeros((len(self.classes), 0))
@@ -391,7 +391,7 @@ class Scores:
     def baseline(self) -> Scores:
         """The scores of a constant prediction: the class frequencies of these rows as the probabilities of every row.
 
-        Its answer is the one of least expected cost; with `reject`, it may be no answer.
+        Its prediction is the choice of least expected cost; with `reject`, it may abstain.
         """
         frequencies = np.bincount(self.truth, self.row_weights, len(self.classes))[None] / self.rows
         constant = score_inputs.least_cost_decisions(frequencies, self.cost, self.reject, self.classes)
@@ -487,7 +487,7 @@ class Scores:
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def frame(self) -> FrameLike:
-        """Return the scores with their standard errors beside the baseline's as a data frame.
+        """Return the scores with their standard errors next to the baseline's as a data frame.
 
         Returns
         -------

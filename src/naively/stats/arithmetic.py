@@ -97,7 +97,7 @@ def divide(a: Floats, n: Floats) -> Floats:
 
 
 def commonest(n: Floats, most: int) -> Places:
-    """Return the places of at most so many counts: all in their order, or of more the largest, sorted by size."""
+    """Return the places of at most `most` counts: all in their order, or of more counts the largest by size."""
     if len(n) <= most:
         return np.arange(len(n))
     return np.asarray(np.argsort(-n, kind="stable")[:most])
