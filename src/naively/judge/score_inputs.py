@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,15 +28,6 @@ class ClassIndices(NamedTuple):
     """True classes given as indices; labels that are numbers could not be distinguished from indices otherwise."""
 
     indices: npt.ArrayLike
-
-
-class LabelOutcomes(NamedTuple):
-    """True labels and predictions as indices, and what is needed to score them."""
-
-    classes: tuple[Label, ...]
-    truth: Places
-    cost: CostMatrix | NumberCost | None
-    decided: Places | Floats
 
 
 # -- labels ------------------------------------------------------------------------------------------------------------
@@ -135,8 +126,8 @@ def distinct_labels(*labels: RowLabels) -> tuple[Label, ...]:
 
 def outcomes_from_labels(
     truth: ColumnLike, answers: ColumnLike, classes: Sequence[Label] | None, cost: LabelledCost
-) -> LabelOutcomes:
-    """Return true labels and predictions as indices of the classes and the choices, with the costs of the choices."""
+) -> tuple[tuple[Label, ...], Places, CostMatrix | NumberCost | None, Places | Floats]:
+    """Return the classes, true labels as indices of them, the costs, and predictions as indices of the choices."""
     true, answered = label_array(truth), label_array(answers)
     if len(true) != len(answered) or not len(true):
         raise InvalidInput(
@@ -145,17 +136,16 @@ def outcomes_from_labels(
     if isinstance(cost, str):
         labels = distinct_labels(true) if classes is None else tuple(classes)
         number_cost = checked_number_cost(cost, labels)
-        return LabelOutcomes(labels, label_indices(true, labels, "truth"), number_cost, numeric_answers(answered))
+        return labels, label_indices(true, labels, "truth"), number_cost, numeric_answers(answered)
     seen = distinct_labels(true, answered)
     labels = seen if classes is None else tuple(classes)
-    matrix, choices = _matrix_and_choices(cost, labels)
-    if matrix is None:  # a prediction that is not a class is a mistake like any other
+    matrix, choices = stored_cost(cost, labels)
+    if not isinstance(matrix, np.ndarray):  # a prediction that is not a class is a mistake like any other
         choices = (*labels, *(label for label in seen if label not in labels))
         matrix = 1.0 - np.eye(len(labels), len(choices))
     decided = label_indices(answered, choices, "answers", may_be_missing=True)
     usual = choices == labels and not (matrix - 1.0 + np.eye(len(labels))).any()
-    priced = None if usual else CostMatrix(matrix, choices)
-    return LabelOutcomes(labels, label_indices(true, labels, "truth"), priced, decided)
+    return labels, label_indices(true, labels, "truth"), None if usual else CostMatrix(matrix, choices), decided
 
 
 # -- decisions and costs -----------------------------------------------------------------------------------------------
@@ -191,12 +181,6 @@ def stored_cost(cost: LabelledCost | CostMatrix, classes: tuple[Label, ...]) -> 
     """Return the costs as [class, choice], and the choices; there are none where predictions are numbers."""
     if isinstance(cost, str):
         return checked_number_cost(cost, classes), ()
-    return _matrix_and_choices(cost, classes)
-
-
-def _matrix_and_choices(
-    cost: LabelledCost | CostMatrix, classes: tuple[Label, ...]
-) -> tuple[Floats | None, tuple[Label, ...]]:
     if isinstance(cost, CostMatrix):
         return cost.matrix, tuple(cost.choices)
     labels = np.empty(len(classes), dtype=object)
@@ -205,18 +189,13 @@ def _matrix_and_choices(
     return matrix, tuple(choices.tolist())
 
 
-def is_number_cost(cost: str) -> TypeGuard[NumberCost]:
-    """Tell whether a text names a cost of numbers."""
-    return cost in ("squared", "absolute")
-
-
 def checked_number_cost(cost: str, classes: tuple[Label, ...]) -> NumberCost:
     """Return the name of a cost of numbers; raise an error if it is unknown or the classes are not numbers."""
-    if not is_number_cost(cost):
+    if cost not in ("squared", "absolute"):
         raise InvalidInput(Setting("cost", cost), " is unknown; use 'squared', 'absolute', or a cost for each pair.")
     if np.asarray(classes).dtype.kind not in "biuf":
         raise InvalidInput(Setting("cost", cost), f" needs numbers as classes; found {list(classes)[:3]}.")
-    return cost
+    return "squared" if cost == "squared" else "absolute"
 
 
 # -- probabilities, folds and weights ----------------------------------------------------------------------------------

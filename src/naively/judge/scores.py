@@ -198,9 +198,8 @@ class Scores:
         >>> round(scores.accuracy, 3), scores.confusion.tolist()
         (0.667, [[1.0, 1.0], [0.0, 1.0]])
         """
-        found = score_inputs.outcomes_from_labels(truth, answers, classes, cost)
-        given = (None, found.truth, found.classes, weights, found.cost, reject)
-        return cls.from_indices(*given, folds=folds, decided=found.decided)
+        labels, indices, costs, decided = score_inputs.outcomes_from_labels(truth, answers, classes, cost)
+        return cls.from_indices(None, indices, labels, weights, costs, reject, folds=folds, decided=decided)
 
     # -- rows and their decisions --------------------------------------------------------------------------------
 
