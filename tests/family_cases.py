@@ -124,17 +124,25 @@ class Case:
     def read(self, likelihood: Any, rows: Rows) -> Any:
         """Return the rows as the likelihood reads them: codes, or only the columns it knows."""
         if self.family.name in ("categorical", "ordinal"):
-            return likelihood.codes(rows.cells)
+            return codes_of(likelihood, rows.cells)
         if self.family.name == "bins":
-            return likelihood.codes([None if bin_ < 0 else bin_ for bin_ in self.family.codes(rows.cells).tolist()])
+            bins = self.family.codes(rows.cells).tolist()
+            return codes_of(likelihood, [None if place < 0 else place for place in bins])
         if self.family.name in ("gaussian", "poisson"):
             return rows.cells
-        known = likelihood.words if self.family.name == "words" else likelihood.values
-        return self.matrix(rows.cells[:, list(known.labels)])
+        return self.matrix(rows.cells[:, list(likelihood.features.labels)])
 
     def learn(self, rows: Rows) -> Any:
         """Return the likelihood of these rows."""
         return self.estimate(self.count(rows), rows)
+
+
+def codes_of(likelihood: Any, labels: list[Any]) -> np.ndarray:
+    """Return labels as a column of codes: -1 if missing and skipped, the number of values if never seen."""
+    (table,) = likelihood.tables
+    skipped = {None: -1} if table.settings.missing == "skip" else {}
+    known = {label: place for place, label in enumerate(table.values.labels)} | skipped
+    return np.array([[known.get(label, len(table.values))] for label in labels])
 
 
 def table_of(rows: Rows, classes: Axis, declared: bool) -> Table:

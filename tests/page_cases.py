@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import naively as nv
-from naively.estimator.held_out_quality import held_out_quality
 from naively.estimator.reports import information_of_columns
+from naively.estimator.uncertainty import held_out_quality
 from naively.flat.flattening import flat_model
 from naively.page.column_facts import column_facts
 from naively.page.page_data import PageData

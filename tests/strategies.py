@@ -68,26 +68,20 @@ def moments(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> Moments:
     return counted_moments(classes, COLUMNS, y, x, choices.of(FRACTIONS, rows) if weighted else None)
 
 
+def shuffled(choices: Choices) -> list[str]:
+    """Return the words in some order."""
+    return [WORDS[at] for at in np.argsort(choices.of(range(255), len(WORDS)), kind="stable")]
+
+
 def words(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> WordTable:
     """Make counts of words; every lexicon has met them in an order of its own, and some not at all."""
-    names = [WORDS[at] for at in np.argsort(choices.of(range(255), len(WORDS)), kind="stable")]
+    names = shuffled(choices)
     return worded(choices, weighted, fixed, TextReader(IN_PAIRS, names[: int(choices.of(range(1, 6), 1)[0])]))
 
 
 def declared_words(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> WordTable:
     """Make counts of a vocabulary; its words may stand in any order."""
-    names = [WORDS[at] for at in np.argsort(choices.of(range(255), len(WORDS)), kind="stable")]
-    return worded(choices, weighted, fixed, TextReader(IN_PAIRS, names, fixed=True))
-
-
-def hashed_words(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> WordTable:
-    """Make counts of the columns of a hash."""
-    return worded(choices, weighted, fixed, TextReader(HASHED))
-
-
-def matrix_words(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> WordTable:
-    """Make counts of the columns of a matrix."""
-    return worded(choices, weighted, fixed, matrix_columns(5))
+    return worded(choices, weighted, fixed, TextReader(IN_PAIRS, shuffled(choices), fixed=True))
 
 
 def worded(choices: Choices, weighted: bool, fixed: frozenset[Any], lexicon: TextReader) -> WordTable:
@@ -143,8 +137,12 @@ KINDS = {
     "WordTable, a vocabulary": Kind(
         "WordTable", declared_words, no_words(TextReader(IN_PAIRS, WORDS, fixed=True)), exact=True, choices=59
     ),
-    "WordTable, a hash": Kind("WordTable", hashed_words, no_words(TextReader(HASHED)), exact=True, choices=54),
-    "WordTable, a matrix": Kind("WordTable", matrix_words, no_words(matrix_columns(5)), exact=True, choices=54),
+    "WordTable, a hash": Kind(
+        "WordTable", lambda *how: worded(*how, TextReader(HASHED)), no_words(TextReader(HASHED)), exact=True, choices=54
+    ),
+    "WordTable, a matrix": Kind(
+        "WordTable", lambda *how: worded(*how, matrix_columns(5)), no_words(matrix_columns(5)), exact=True, choices=54
+    ),
     "Counts": Kind("Counts", counts, NOTHING, exact=False, choices=264),
 }
 

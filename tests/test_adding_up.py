@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from palmerpenguins import load_penguins
 
 import naively as nv
-from naively.errors import InvalidInput, NotAPart
+from naively.errors import InvalidInput, NotASubset
 
 from .adding_cases import CASES, CLASS, LABELS, MIXED, SIZE, Case
 
@@ -255,7 +255,7 @@ def test_rows_that_were_never_counted_are_refused_and_nothing_changes(kept, keep
     ):
         if kept < SIZE and "never" not in X["colour"].tolist():
             continue  # of rows that are not kept, counts alone tell, and they may hide one
-        with pytest.raises((InvalidInput, NotAPart)) as caught:
+        with pytest.raises((InvalidInput, NotASubset)) as caught:
             nb.forget(X, y)
         assert "Nothing was changed" in str(caught.value)
         assert np.array_equal(nb.predict_proba(MIXED), before)

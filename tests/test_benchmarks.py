@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from naively import _kernels as kernels
 from naively.model.joint.coefficients import COEFFICIENTS
 from naively.model.joint.term_kinds import TERM_KINDS
+
+from naively import _kernels as kernels
 from naively.model.recipe import RECIPE
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"

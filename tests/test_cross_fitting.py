@@ -8,11 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
-
-import naively as nv
-from naively import _kernels as kernels
-from naively._threads import shared_threads
 from naively.model.joint.coefficient_fitting import CoefficientFitting
 from naively.model.joint.coefficients import CellLayout
 from naively.model.joint.cross_fit import CrossFit, chosen_ridges, first_clear, measured_parts
@@ -24,6 +19,11 @@ from naively.model.joint.sample import FittingRows, SoftRows, deal_out
 from naively.model.joint.tables import TermCounts
 from naively.model.joint.values import ValueTerms
 from naively.model.joint.weights import Candidates
+from numpy.testing import assert_allclose, assert_array_equal
+
+import naively as nv
+from naively import _kernels as kernels
+from naively._threads import shared_threads
 from naively.model.recipe import RECIPE
 from naively.stats import Axis
 from naively.stats.pairs import JointCounts

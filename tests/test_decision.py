@@ -32,29 +32,21 @@ def problems(draw):
 # -- costs ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_least_expected_cost_decides():
-    """Throwing away good mail costs ten times as much as reading spam."""
+def test_the_choice_of_least_expected_cost_is_made():
+    """Choices need not be classes; a tie goes to the first."""
     cost = [[0, 10], [1, 0]]
-
     assert expected_cost(P, cost) == pytest.approx(np.array([[0.8, 2.0], [0.95, 0.5], [0.5, 5.0]]))
-    assert decide(P, cost).tolist() == [0, 1, 0]
-
-
-def test_choices_need_not_be_classes():
-    """Three ways to treat two illnesses: a cost for each way and each illness."""
-    cost = [[0, 3, 10], [20, 4, 0]]
-
-    assert expected_cost(P, cost).shape == (3, 3)
-    assert decide(P, cost).tolist() == [2, 2, 1]
-    assert decide(P, [[7], [9]]).tolist() == [0, 0, 0]
-
-
-def test_a_tie_goes_to_the_first_choice():
-    """Of equal costs, and of equal probabilities, the first counts."""
-    assert decide([[0.5, 0.5]]).tolist() == [0]
-    assert decide([[0.25, 0.375, 0.375]]).tolist() == [1]
-    assert decide([[0.5, 0.5]], [[1, 1, 1], [1, 1, 1]]).tolist() == [0]
-    assert decide([[0.5, 0.5]], [[1, 0, 2], [1, 2, 0]]).tolist() == [0]
+    for posterior, cost, choices in (
+        (P, [[0, 10], [1, 0]], [0, 1, 0]),
+        (P, [[0, 3, 10], [20, 4, 0]], [2, 2, 1]),
+        (P, [[7], [9]], [0, 0, 0]),
+        ([[0.5, 0.5]], None, [0]),
+        ([[0.25, 0.375, 0.375]], None, [1]),
+        ([[0.5, 0.5]], [[1, 1, 1], [1, 1, 1]], [0]),
+        ([[0.5, 0.5]], [[1, 0, 2], [1, 2, 0]], [0]),
+    ):
+        assert decide(posterior, cost).tolist() == choices
+    assert expected_cost(P, [[0, 3, 10], [20, 4, 0]]).shape == (3, 3)
 
 
 @settings(deadline=None)
@@ -68,35 +60,20 @@ def test_by_default_the_most_probable_class_is_chosen(p, reject):
 
 
 @settings(deadline=None)
-@given(problem=problems(), data=st.data())
-def test_no_other_choice_is_cheaper(problem, data):
-    """Whatever else is chosen, row by row, is expected to cost as much or more."""
+@given(problem=problems(), data=st.data(), shift=st.floats(-5, 5), scale=st.floats(0.1, 10))
+def test_no_other_choice_is_cheaper_in_any_unit_of_cost(problem, data, shift, scale):
     p, cost = problem
     costs, row = expected_cost(p, cost), np.arange(len(p))
     other = data.draw(st.lists(st.integers(0, cost.shape[1] - 1), min_size=len(p), max_size=len(p)))
-
     np.testing.assert_allclose(costs, [[line @ column for column in cost.T] for line in p], atol=1e-12)
     assert (costs[row, decide(p, cost)] <= costs[row, other]).all()
-
-
-@settings(deadline=None)
-@given(problem=problems(), shift=st.floats(-5, 5), scale=st.floats(0.1, 10))
-def test_units_and_offsets_of_cost_do_not_matter(problem, shift, scale):
-    """Costs in another currency, or with a fee on everything, lead to choices as good."""
-    p, cost = problem
-    costs, row = expected_cost(p, cost), np.arange(len(p))
-
-    best = costs[row, decide(p, cost * scale + shift)]
-
-    np.testing.assert_allclose(best, costs.min(axis=1), atol=1e-9)
+    np.testing.assert_allclose(costs[row, decide(p, cost * scale + shift)], costs.min(axis=1), atol=1e-9)
 
 
 def test_a_matrix_of_losses_as_lecture_notes_write_it_is_transposed():
     """J[i, j] is the loss of choosing i when j is true; cost[true, chosen] is J transposed."""
     j = np.array([[0.0, 1.0], [10.0, 0.0]])
-
     risks = np.array([[sum(j[i, k] * p[k] for k in range(2)) for i in range(2)] for p in P])
-
     np.testing.assert_allclose(expected_cost(P, j.T), risks)
     assert decide(P, j.T).tolist() == risks.argmin(axis=1).tolist()
 
@@ -105,23 +82,20 @@ def test_a_matrix_of_losses_as_lecture_notes_write_it_is_transposed():
 
 
 def test_a_row_whose_expected_cost_is_above_reject_gets_no_answer():
-    """The answer is -1 where asking is cheaper, and stands where it costs as much."""
-    assert decide(P, reject=0.19).tolist() == [-1, 1, -1]
-    assert decide(P, reject=0.5).tolist() == [1, 1, 0]
-    assert decide(P, [[0, 10], [1, 0]], reject=0.7).tolist() == [-1, 1, 0]
-    assert decide(P, reject=0).tolist() == [-1, -1, -1]
+    """The decision is -1 where abstaining is cheaper, and stands where it costs as much."""
+    cost = [[0, 10], [1, 0]]
+    for reject, choices in ((0.19, [-1, 1, -1]), (0.5, [1, 1, 0]), (0, [-1, -1, -1])):
+        assert decide(P, reject=reject).tolist() == choices
+    assert decide(P, cost, reject=0.7).tolist() == [-1, 1, 0]
     assert decide([[0.0, 1.0]], reject=0).tolist() == [1]
 
 
 @settings(deadline=None)
 @given(problem=problems(), reject=st.floats(0, 5))
 def test_no_answer_is_a_choice_at_a_fixed_cost(problem, reject):
-    """Abstaining equals one more choice that costs the price whatever is true, and loses ties."""
     p, cost = problem
     best = expected_cost(p, cost).min(axis=1)
-
     got = decide(p, cost, reject=reject)
-
     assert ((got == -1) == (best > reject)).all()
     assert (got[got >= 0] == decide(p, cost)[got >= 0]).all()
 
@@ -147,40 +121,25 @@ def best_on_a_grid(p, values, loss):
 
 @settings(deadline=None, max_examples=15)
 @given(drawn=values_and_posteriors)
-def test_the_mean_has_the_least_squared_cost(drawn):
-    """No number is expected to lie closer, squared, than the conditional mean."""
+def test_the_mean_has_the_least_squared_cost_and_the_median_the_least_absolute(drawn):
     values, p = drawn
-    answers = decide(p, "squared", values=values)
-
-    np.testing.assert_allclose(answers, p @ values, atol=1e-9)
-    assert (decide(p, values=values) == answers).all()
-    least = best_on_a_grid(p[0], values, np.square)
-    assert p[0] @ (values - answers[0]) ** 2 <= least + 1e-9 * (1 + abs(least))
-
-
-@settings(deadline=None, max_examples=15)
-@given(drawn=values_and_posteriors)
-def test_the_median_has_the_least_absolute_cost(drawn):
-    """No number is expected to lie closer than the conditional median, which is one of the values."""
-    values, p = drawn
-    answers = decide(p, "absolute", values=values)
-
-    assert np.isin(answers, values).all()
-    least = best_on_a_grid(p[0], values, np.abs)
-    assert p[0] @ np.abs(values - answers[0]) <= least + 1e-9 * (1 + abs(least))
+    means, medians = decide(p, "squared", values=values), decide(p, "absolute", values=values)
+    np.testing.assert_allclose(means, p @ values, atol=1e-9)
+    assert (decide(p, values=values) == means).all()
+    assert np.isin(medians, values).all()
+    for answer, loss in ((means[0], np.square), (medians[0], np.abs)):
+        least = best_on_a_grid(p[0], values, loss)
+        assert p[0] @ loss(values - answer) <= least + 1e-9 * (1 + abs(least))
 
 
 def test_the_lower_of_two_medians_is_chosen():
-    """Half below and half above: the smaller value, in whatever order they are given."""
     assert decide([[0.5, 0.5]], "absolute", values=[1, 2]).tolist() == [1.0]
     assert decide([[0.5, 0.5]], "absolute", values=[2, 1]).tolist() == [1.0]
     assert decide([[0.1] * 10], "absolute", values=list(range(10))).tolist() == [4.0]
 
 
 def test_numbers_that_are_too_uncertain_get_no_answer():
-    """With values a refusal is NaN: the variance, or the expected distance, exceeds the price."""
     p = [[0.5, 0.5], [0.9, 0.1]]
-
     assert decide(p, values=[0, 10], reject=10).tolist() == [pytest.approx(np.nan, nan_ok=True), 1.0]
     assert decide(p, "absolute", values=[0, 10], reject=1.0).tolist() == [pytest.approx(np.nan, nan_ok=True), 0.0]
     assert decide(p, values=[0, 10], reject=25).tolist() == [5.0, 1.0]
@@ -200,7 +159,6 @@ def test_numbers_that_are_too_uncertain_get_no_answer():
     ],
 )
 def test_what_are_no_probabilities_is_refused(posterior, words):
-    """The error names the row and says how to make it right."""
     for function in (decide, expected_cost):
         with pytest.raises(InvalidInput, match=words):
             function(posterior)
@@ -219,41 +177,30 @@ def test_what_are_no_probabilities_is_refused(posterior, words):
     ],
 )
 def test_what_is_no_cost_matrix_is_refused(cost, words):
-    """The error says what shape is wanted, or where the number is that is none."""
     for function in (decide, expected_cost):
         with pytest.raises(InvalidInput, match=words):
             function(P, cost)
 
 
-@pytest.mark.parametrize("reject", [-0.1, float("nan")])
-def test_an_invalid_cost_of_no_answer_is_refused(reject):
-    """A refusal costs 0 or more."""
-    with pytest.raises(InvalidInput, match="is not a cost; give the cost of no answer, 0 or more, or None"):
-        decide(P, reject=reject)
-
-
-def test_what_are_no_values_is_refused():
-    """One finite number for each class, and a cost that fits numbers."""
-    with pytest.raises(InvalidInput, match="values must be a finite number for each of the 2 classes"):
-        decide(P, values=[1, 2, 3])
-    with pytest.raises(InvalidInput, match="values must be a finite number for each of the 2 classes"):
-        decide(P, values=[1, np.inf])
-    with pytest.raises(InvalidInput, match="With values, cost must be 'squared' or 'absolute'"):
-        decide(P, [[0, 1], [1, 0]], values=[1, 2])
-    with pytest.raises(InvalidInput, match="With values, cost must be 'squared' or 'absolute'"):
-        decide(P, "cubic", values=[1, 2])
+def test_what_are_no_costs_of_abstaining_and_no_values_is_refused():
+    for reject in (-0.1, float("nan")):
+        with pytest.raises(InvalidInput, match="is not a cost; give the cost of no answer, 0 or more, or None"):
+            decide(P, reject=reject)
+    for values in ([1, 2, 3], [1, np.inf]):
+        with pytest.raises(InvalidInput, match="values must be a finite number for each of the 2 classes"):
+            decide(P, values=values)
+    for cost in ([[0, 1], [1, 0]], "cubic"):
+        with pytest.raises(InvalidInput, match="With values, cost must be 'squared' or 'absolute'"):
+            decide(P, cost, values=[1, 2])
 
 
 def test_every_error_is_one_of_ours_and_a_value_error():
-    """Callers can catch either."""
-    with pytest.raises(NaivelyError):
-        decide([[2.0]])
-    with pytest.raises(ValueError, match="not probabilities"):
-        decide([[2.0]])
+    for kind in (NaivelyError, ValueError):
+        with pytest.raises(kind, match="not probabilities"):
+            decide([[2.0]])
 
 
 def test_no_rows_need_no_decision():
-    """An empty batch has an empty answer."""
     assert decide(np.zeros((0, 2))).shape == (0,)
     assert decide(np.zeros((0, 2)), [[0, 1], [1, 0]], reject=0.5).shape == (0,)
     assert decide(np.zeros((0, 2)), values=[1, 2]).shape == (0,)

@@ -33,25 +33,15 @@ from naively.stats import Axis, CodesAccumulator, CountsAccumulator, MomentsAccu
 def test_the_empirical_prior_is_the_smoothed_proportion_of_the_rows(how, imagined):
     """P(class) = (n + λ') / (N + K·λ') with λ' of 0, λ - 1 or λ pseudo-counts."""
     rows = [6, 0, 11]
-
     expected = [float(Fraction(n + imagined, 17 + 3 * imagined)) for n in rows]
-
     np.testing.assert_allclose(np.exp(empirical_prior(np.array(rows, float), how)), expected, rtol=1e-12)
 
 
-def test_without_rows_all_classes_are_alike():
-    """Nothing counted and nothing imagined: the uniform prior."""
+def test_priors_without_rows_of_weighted_rows_and_as_given():
+    """Sums of given priors that differ from 1 by rounding are mended."""
     np.testing.assert_allclose(empirical_prior(np.zeros(4), Settings("mle")), uniform_prior(4))
     np.testing.assert_allclose(np.exp(uniform_prior(4)), 0.25)
-
-
-def test_weighted_rows_count_in_the_prior():
-    """A row that weighs 2 is two rows."""
     np.testing.assert_allclose(np.exp(empirical_prior(np.array([0.5, 1.5]), Settings("mle"))), [0.25, 0.75])
-
-
-def test_a_given_prior_is_taken_as_it_is():
-    """Its logarithms, -inf for a class ruled out; sums that differ from 1 by rounding are mended."""
     assert given_prior([0.25, 0.75], 2).tolist() == np.log([0.25, 0.75]).tolist()
     assert given_prior([0.0, 1.0], 2).tolist() == [-np.inf, 0.0]
     assert np.exp(given_prior([0.333333, 0.333333, 0.333334 + 1e-9], 3)).sum() == pytest.approx(1, abs=1e-15)
@@ -69,7 +59,6 @@ def test_a_given_prior_is_taken_as_it_is():
     ],
 )
 def test_what_is_no_prior_is_refused(prior, words):
-    """The error says what is wrong with it."""
     with pytest.raises(InvalidSetting, match=words):
         given_prior(prior, 3)
 
@@ -112,10 +101,8 @@ def counted() -> Counts:
 
 @pytest.mark.parametrize("how", [Settings("mle"), Settings("map", 2.0), Settings("bayes")], ids=lambda h: h.estimate)
 def test_columns_of_different_families_add_up(how):
-    """The log joint is the log prior plus what each column says, whatever its family."""
     model = estimate(counted(), FAMILIES, how, uniform_prior(3))
     joint = model.log_joint(COLUMNS)
-
     expected = np.tile(model.log_prior, (N, 1))
     for name, likelihood in model.likelihoods.items():
         expected += likelihood.log_likelihood(COLUMNS[name])
@@ -127,40 +114,20 @@ def test_columns_of_different_families_add_up(how):
     )
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_threads_change_nothing(threads):
-    """Any number of threads gives the same scores to the last bit."""
-    model = estimate(counted(), FAMILIES, Settings(), uniform_prior(3))
-
-    assert (model.log_joint(COLUMNS, threads) == model.log_joint(COLUMNS)).all()
-
-
 def test_a_model_is_made_from_counts_alone():
-    """Smoothing changes after counting; counts that are equal give models that are."""
+    """Smoothing changes after counting, threads change no bit, and without columns the prior remains."""
     counts = counted()
     half = counts * 0.5
-
     strong, weak = (estimate(counts, FAMILIES, Settings(smoothing=s), uniform_prior(3)) for s in (50.0, 1.0))
     again = estimate(half + half, FAMILIES, Settings(), uniform_prior(3))
-
     assert not np.allclose(strong.log_joint(COLUMNS), weak.log_joint(COLUMNS))
     np.testing.assert_allclose(again.log_joint(COLUMNS), weak.log_joint(COLUMNS), rtol=1e-12)
-
-
-def test_each_column_is_described_in_words():
-    """Every likelihood of a model has its sentence."""
-    model = estimate(counted(), FAMILIES, Settings(), uniform_prior(3))
-
-    for name, likelihood in model.likelihoods.items():
+    assert (weak.log_joint(COLUMNS, 2) == weak.log_joint(COLUMNS)).all()
+    for name, likelihood in weak.likelihoods.items():
         assert likelihood.describe(name).startswith(name)
         assert likelihood.describe(name).endswith(".")
-    assert model.likelihoods["colour"].describe("colour").count("\n") == 1
-
-
-def test_without_columns_the_prior_remains():
-    """A model that looks at nothing answers its prior."""
+    assert weak.likelihoods["colour"].describe("colour").count("\n") == 1
     model = NaiveModel(CLASSES, np.log([0.5, 0.25, 0.25]), {})
-
     assert posterior(model.log_joint({"size": COLUMNS["size"]}), model.log_prior)[0].tolist() == [0.5, 0.25, 0.25]
 
 
@@ -174,9 +141,7 @@ score = st.one_of(st.floats(-1e6, 1e6), st.floats(-5, 5), st.just(-np.inf))
 def test_the_posterior_sums_to_one_and_is_the_proportion_of_each_class(lines):
     """P(class | row) is exp(joint) over its sum; its logarithm is log_posterior."""
     joint, prior = np.array(lines), np.log([0.5, 0.25, 0.25])
-
     p, log_p = posterior(joint, prior), log_posterior(joint, prior)
-
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
     for row, line in enumerate(joint):
         ahead = line - line.max() if line.max() > -np.inf else prior
@@ -187,17 +152,11 @@ def test_the_posterior_sums_to_one_and_is_the_proportion_of_each_class(lines):
 
 
 def test_the_log_posterior_is_exact_where_the_posterior_is_nought():
-    """A class 1,000 nats behind has probability 0 and logarithm -1,000."""
+    """Only differences between classes count."""
     joint = np.array([[0.0, -1000.0]])
-
     assert posterior(joint, uniform_prior(2)).tolist() == [[1.0, 0.0]]
     assert log_posterior(joint, uniform_prior(2)).tolist() == [[0.0, -1000.0]]
-
-
-def test_a_constant_added_to_all_classes_changes_nothing():
-    """Only differences between classes count."""
     joint = np.random.default_rng(0).normal(size=(20, 4))
-
     np.testing.assert_allclose(posterior(joint - 1e5, uniform_prior(4)), posterior(joint, uniform_prior(4)), rtol=1e-9)
 
 
@@ -209,10 +168,8 @@ def test_fifty_thousand_flags_do_not_underflow():
     memory.add(accumulator, {"x": x}, np.array([0, 0, 0, 1, 1, 1], np.int32))
     model = estimate(accumulator.value(), {"x": Bernoulli()}, Settings(), uniform_prior(2))
     none = np.zeros((1, columns), dtype=bool)
-
     joint = model.log_joint({"x": np.vstack([x, none])})
     p = posterior(joint, model.log_prior)
-
     assert (joint < -20_000).all()
     assert (np.exp(joint) == 0).all()
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
@@ -225,6 +182,5 @@ def test_fifty_thousand_flags_do_not_underflow():
 
 @pytest.mark.parametrize("made", [posterior, log_posterior])
 def test_a_log_joint_that_is_no_number_is_refused(made):
-    """NaN among the log joints is an error that names the row, never an answer."""
     with pytest.raises(RowRefused, match="Row 1 holds infinity or no number; only finite numbers can be scored"):
         made(np.array([[0.0, -1.0], [np.nan, 0.0]]), np.log([0.5, 0.5]))

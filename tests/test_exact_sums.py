@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naively.model.joint.binning import bins_of_column, fine_bins
 
 import naively as nv
 from naively.data.grid import LEVEL_STEPS, Grid
-from naively.model.joint.binning import bins_of_column, fine_bins
 from naively.model.recipe import RECIPE
 from naively.stats.arithmetic import subtract
 from naively.stats.pairs import PRODUCT_UNIT
@@ -96,21 +96,12 @@ def test_threads_change_no_bit(laid_out):
     assert same_bits(one.joint, two.joint)
 
 
-def test_batches_change_no_bit(laid_out):
-    X, y, schema = laid_out
-    batches = nv.count(X.iloc[:1], y[:1], schema=schema)
-    for begin in range(1, 600, 37):
-        batches = batches + counted(laid_out, np.arange(begin, min(begin + 37, 600)))
-    assert same_bits(batches.joint, counted(laid_out, np.arange(600)).joint)
-
-
 # -- why sums are exact ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rows", [2, 40, 199, 200, 201, 5000])
 @pytest.mark.parametrize("tail", [1.0, 1e6])
 def test_levels_are_whole_steps_and_bounded(rows, tail):
-    """However heavy the tail: the clipped rows bound the level."""
     rng = np.random.default_rng(rows)
     x = rng.normal(size=rows)
     x[: max(rows // 100, 1)] *= tail
@@ -125,7 +116,6 @@ def test_levels_are_whole_steps_and_bounded(rows, tail):
 
 
 def test_a_small_rest_of_whole_steps_is_kept():
-    """Rounding leaves nothing of them, so a small rest is one; of fractions it is rounding."""
     before = np.array([1e6 + PRODUCT_UNIT, 1e6 + 0.1, 2.0**40])
     taken = np.array([1e6, 1e6 + 0.1 - 1e-8, 2.0**40 - 2.0**-12])
     assert subtract(before, taken, unit=PRODUCT_UNIT).tolist() == [PRODUCT_UNIT, 0.0, 0.0]

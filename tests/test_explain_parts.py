@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from naively.model.joint.model import CODES
+from naively.model.joint.tables import CodeTables
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.cli import main
 from naively.explain.evidence_lines import JOINT, OWN
 from naively.markup.numbers import signed
-from naively.model.joint.model import CODES
-from naively.model.joint.tables import CodeTables
 
 from .tables import penguins
 

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naively.model.joint.model import JointModel
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, softmax
 
 import naively as nv
 from naively import _kernels as kernels
-from naively.model.joint.model import JointModel
 from naively.model.recipe import RECIPE
 from naively.model.scorer import log_posterior, posterior
 

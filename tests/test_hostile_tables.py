@@ -16,7 +16,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 import naively as nv
 from naively import NaiveBayes
-from naively.errors import DoesNotFit, InvalidInput, InvalidSetting, NotAPart, NumberTooLarge, RowRefused
+from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting, NotASubset, NumberTooLarge, RowRefused
 
 from .tables import LABELS, TABLE
 
@@ -713,7 +713,7 @@ def test_when_everything_is_forgotten_nothing_can_be_answered():
 
 def test_errors_can_be_handed_between_processes():
     """What a worker refuses arrives as the same error."""
-    for error in (InvalidInput, InvalidSetting, NotAPart, NumberTooLarge, RowRefused, DoesNotFit):
+    for error in (InvalidInput, InvalidSetting, NotASubset, NumberTooLarge, RowRefused, IncompatibleCounts):
         assert issubclass(error, ValueError)
     with pytest.raises(RowRefused) as caught:
         one([1.0, np.inf, 3.0, 4.0])

@@ -320,7 +320,7 @@ def test_many_blocks_of_rows_are_one_table():
 @pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.9", True], ids=repr)
 def test_a_level_that_is_none_is_refused(level):
     nb = book().fit({"x": [1.0, 2.0]}, ["a", "b"])
-    with pytest.raises(InvalidSetting, match=r"must lie between 0 and 1, both left out, such as 0\.9"):
+    with pytest.raises(InvalidSetting, match=r"must lie strictly between 0 and 1, such as 0\.9"):
         nb.predict_interval({"x": 1.5}, level=level)
 
 

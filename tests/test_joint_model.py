@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naively.model.joint.model import JointModel
 from palmerpenguins import load_penguins
 
 import naively as nv
@@ -21,7 +22,6 @@ from naively import _kernels
 from naively.data.model_file import file as store_file
 from naively.errors import CombinedWeightsWarning, InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
 from naively.estimator import incremental, remains
-from naively.model.joint.model import JointModel
 from naively.model.recipe import RECIPE
 
 from .tables import penguins

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from naively.model.joint.model import JointModel
 
 import naively as nv
 from naively.estimator.reports import summary_of_tuning
-from naively.model.joint.model import JointModel
 
 MIB = 1 << 20
 

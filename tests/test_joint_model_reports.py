@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from naively.model.joint.joint_fit import described_weights
+from naively.model.joint.normal import LINEAR, QUADRATIC
+from naively.model.joint.terms import Term
 
 import naively as nv
 from naively.cli import main
 from naively.errors import InvalidSetting
-from naively.model.joint.joint_fit import described_weights
-from naively.model.joint.normal import LINEAR, QUADRATIC
-from naively.model.joint.terms import Term
 
 from .tables import penguins
 

@@ -157,7 +157,6 @@ def uses_of_blas(tree):
 
 
 def test_no_module_uses_blas():
-    """Its sums depend on its threads; sparse products do not use it."""
     found = [
         (path.relative_to(SOURCE).as_posix(), line)
         for path in SOURCE.rglob("*.py")

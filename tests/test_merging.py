@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from palmerpenguins import load_penguins
 
 import naively as nv
-from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
+from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.estimator import fit, refresh
 
 from .textbook import book
@@ -35,7 +35,7 @@ def test_models_one_by_one_are_a_list_of_models():
 def test_names_are_what_errors_call_the_models():
     other = book().fit({"wind": ["calm", "storm"]}, ["in", "out"])
     for models in ((DAYS[0], other), ([DAYS[0], other],)):
-        with pytest.raises(DoesNotFit, match=r"^monday and tuesday do not fit together"):
+        with pytest.raises(IncompatibleCounts, match=r"^monday and tuesday do not fit together"):
             nv.merge(*models, names=["monday", "tuesday"])
 
 
@@ -61,7 +61,7 @@ def test_what_is_no_model_is_named(given, words):
 
 def test_models_without_names_are_numbered_from_one():
     other = book().fit({"wind": ["calm", "storm"]}, ["in", "out"])
-    with pytest.raises(DoesNotFit, match=r"^Model 1 and Model 3 do not fit together"):
+    with pytest.raises(IncompatibleCounts, match=r"^Model 1 and Model 3 do not fit together"):
         nv.merge(DAYS[0], DAYS[1], other)
 
 

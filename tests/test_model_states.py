@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from naively.model.joint.joint_fit import JointFit
+from naively.model.joint.normal import LINEAR, QUADRATIC
+from naively.model.joint.other_columns import REST
 from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.model.column_parts import LABELS
-from naively.model.joint.joint_fit import JointFit
-from naively.model.joint.normal import LINEAR, QUADRATIC
-from naively.model.joint.other_columns import REST
 from naively.model.recipe import RECIPE
 
 

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import naively as nv
-from naively.data.grid import Grid, LabelValues
-from naively.errors import DoesNotFit
 from naively.model.joint.binning import grid_of, with_middles_of
 from naively.model.joint.merging import pooled_grid
 from naively.model.joint.moved_counts import moved_counts, original_middles
+
+import naively as nv
+from naively.data.grid import Grid, LabelValues
+from naively.errors import IncompatibleCounts
 from naively.model.recipe import RECIPE
 from naively.stats import Counts
 
@@ -192,9 +192,9 @@ def counted_without(counts):
 
 def test_a_column_that_was_never_counted_is_named():
     grid = grid_on(TABLE)
-    with pytest.raises(DoesNotFit, match="'n0' was not counted as numbers; count the same columns"):
+    with pytest.raises(IncompatibleCounts, match="'n0' was not counted as numbers; count the same columns"):
         moved_counts(nv.count(TABLE[["n1", "l0"]], Y), grid)
-    with pytest.raises(DoesNotFit, match="'l0' was not counted as labels; count the same columns"):
+    with pytest.raises(IncompatibleCounts, match="'l0' was not counted as labels; count the same columns"):
         moved_counts(nv.count(TABLE[list(NUMBERS)], Y), grid)
 
 

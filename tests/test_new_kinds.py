@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from naively.model.joint.term_kinds import TERM_KINDS
+from naively.model.joint.terms import Term, TermKind
 
 import naively as nv
 from naively.counting.rows import labeled_rows
@@ -14,8 +16,6 @@ from naively.data.frame import frame_of
 from naively.explain.contributions import explained
 from naively.families import Settings
 from naively.model.estimate import empirical_prior
-from naively.model.joint.term_kinds import TERM_KINDS
-from naively.model.joint.terms import Term, TermKind
 from naively.model.leave_one_out import empirical_without, leave_one_out_posterior, truth_of
 from naively.model.protocols import Contributions, FittedModel
 from naively.model.recipe import RECIPE

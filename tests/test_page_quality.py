@@ -12,12 +12,12 @@ import pytest
 from scipy.stats import binomtest
 
 import naively as nv
-from naively.errors import DoesNotFit
-from naively.estimator.held_out_quality import held_out_quality, quality_at_hand
+from naively.errors import IncompatibleCounts
 from naively.estimator.reports import information_of_columns
-from naively.judge.calibration_intervals import clopper_pearson_interval
+from naively.estimator.uncertainty import held_out_quality, quality_at_hand
+from naively.judge.held_out_scores import clopper_pearson_interval
+from naively.judge.histograms import BINS, CUTS, QualityCounts, QualitySource, quality_of_scores
 from naively.judge.metrics import area_under_curve
-from naively.judge.quality_counts import BINS, CUTS, QualityCounts, QualitySource, quality_of_scores
 from naively.page.column_facts import column_facts
 from naively.page.compare_section import compare_section
 from naively.page.comparison import comparison_of
@@ -102,7 +102,7 @@ def test_counts_are_written_and_read():
     assert (again.figures, again.source) == (counts.figures, counts.source)
     assert QualityCounts.from_json(data | {"version": 2}, counts.classes) is None
     for damage in ({"bins": 7}, {"counts": data["counts"][:400]}, {"source": {"kind": "guess", "folds": 0, "of": 0}}):
-        with pytest.raises(ValueError, match="the quality"):
+        with pytest.raises(ValueError, match=r"bytes of counts|the quality"):
             QualityCounts.from_json(data | damage, counts.classes)
 
 
@@ -411,7 +411,7 @@ def test_equal_models_differ_in_nothing():
 
 def test_models_of_other_columns_are_not_compared():
     a, b = (nv.NaiveBayes().fit({name: [1.0, 2.0] * 20}, ["u", "v"] * 20) for name in ("x", "y"))
-    with pytest.raises(DoesNotFit, match="counted on one side only"):
+    with pytest.raises(IncompatibleCounts, match="counted on one side only"):
         comparison_of(a.counts_, b.counts_, ("a", "b"))
 
 

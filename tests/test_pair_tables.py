@@ -4,14 +4,14 @@ from functools import partial
 
 import numpy as np
 import pytest
+from naively.model.joint.normal import Shrinkage
+from naively.model.joint.pairs import CELLS_AT_ONCE, PairTermArrays, pair_tables
+from naively.model.joint.tables import TermCounts
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import naively as nv
 from naively import _kernels as kernels
-from naively.model.joint.normal import Shrinkage
-from naively.model.joint.pairs import CELLS_AT_ONCE, PairTermArrays, pair_tables
-from naively.model.joint.tables import TermCounts
-from naively.stats.growing import Vocabulary
+from naively.stats.accumulators import Vocabulary
 
 from .test_quadratic import by_counts, drawn, features, missing_in, one_hot
 from .test_quadratic import counted as rows_counted

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import naively as nv
 from naively.data.schema import schema_of_types
-from naively.errors import DoesNotFit, InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
+from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
 
 from .strategies import checked
 from .test_streams import long_table, table
@@ -261,13 +261,13 @@ def test_what_only_rows_can_decide_is_refused(types, families, said):
 
 def test_counts_and_looks_of_other_rows_are_refused():
     look = nv.look(TABLE, target="label")
-    with pytest.raises(DoesNotFit, match=r"rows of class '.*' were counted, and .* were looked at"):
+    with pytest.raises(IncompatibleCounts, match=r"rows of class '.*' were counted, and .* were looked at"):
         nv.NaiveBayes.from_counts(nv.count(TABLE.slice(1), target="label"), look=look)
 
 
 def test_pairs_on_another_grid_are_refused():
     look = nv.look(MANY, target="label")
-    with pytest.raises(DoesNotFit, match=r"nv\.count\(rows, target=…, schema=look\.schema\)"):
+    with pytest.raises(IncompatibleCounts, match=r"nv\.count\(rows, target=…, schema=look\.schema\)"):
         nv.NaiveBayes.from_counts(nv.count(MANY, target="label"), look=look)
 
 
@@ -288,7 +288,7 @@ def test_bins_may_differ_by_rounding(field, by, fits):
             < 1e-9
         )
     else:
-        with pytest.raises(DoesNotFit, match=r"not counted on the grid of this look"):
+        with pytest.raises(IncompatibleCounts, match=r"not counted on the grid of this look"):
             nv.NaiveBayes.from_counts(counts, look=look)
 
 

@@ -22,8 +22,7 @@ from naively.explain.nomogram import nomogram_axes
 from naively.explain.nomogram_chart import labelled_marks
 from naively.explain.plots import reliability_points
 from naively.explain.waterfall_chart import waterfall_steps
-from naively.judge.curves import class_curve
-from naively.judge.reliability import jeffreys_interval
+from naively.judge.curves import class_curve, jeffreys_interval
 from naively.markup.palette import DARK, LIGHT
 
 from .tables import penguins

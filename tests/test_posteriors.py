@@ -105,47 +105,23 @@ def rows_for(family, cells):
 @each
 @pytest.mark.parametrize("value", [0.0, 0.1, 1.0, 1e150, 1e-300], ids=str)
 def test_a_constant_column(family, how, value):
-    """One value everywhere, in classes of four, one and no rows."""
     x, y = rows_for(family, np.full((5, 2), value)), [0, 0, 0, 0, 1]
-
     check(fitted(family, x, y, 3, how), x, y)
 
 
 @each
-def test_classes_of_one_row(family, how):
-    """Each row is a class of its own, and one more class is declared."""
+def test_few_rows_or_values(family, how):
+    """A class for each row and one more; a single row; no rows at all; a column of missing or absent cells."""
     x = rows_for(family, [[1.0, 0.0], [0.0, 3.0], [7.0, 2.0]])
-
     check(fitted(family, x, [0, 1, 2], 4, how), x, [0, 1, 2])
-
-
-@each
-def test_a_single_row(family, how):
-    """There is nothing else."""
     x = rows_for(family, [[2.0, 0.0]])
-
     check(fitted(family, x, [0], 1, how), x, [0])
     check(fitted(family, x, [0], 2, how), x, [0])
-
-
-@each
-def test_no_rows_at_all(family, how):
-    """Classes and columns are declared, and nothing was counted: all classes are alike."""
-    x = rows_for(family, [[2.0, 0.0]])
     model = fitted(family, x[:0], [], 3, how)
-
-    joint = check(model, x)
-
-    np.testing.assert_allclose(posterior(joint, model.log_prior), 1 / 3, rtol=1e-12)
-
-
-@each
-def test_a_column_without_any_value(family, how):
-    """All cells are missing, or absent: the posterior is the prior."""
+    np.testing.assert_allclose(posterior(check(model, x), model.log_prior), 1 / 3, rtol=1e-12)
     x, y = rows_for(family, np.full((4, 2), np.nan)), [0, 0, 0, 1]
     model = fitted(family, x, y, 2, how)
     joint = check(model, x, y)
-
     if family.name != "bernoulli":  # absent flags do speak
         np.testing.assert_allclose(posterior(joint, model.log_prior), np.exp([model.log_prior] * 4), rtol=1e-12)
 
@@ -166,11 +142,9 @@ def test_a_column_without_any_value(family, how):
     ids=str,
 )
 def test_numbers_of_any_size(family, how, column):
-    """From the smallest to the largest number that can be squared, together in one column."""
     x, y = rows_for(family, np.array(column)[:, None]), [0, 0, 1, 1, 2]
     new = np.array([[0.0], [1.0], [1e-310], [1e150], [1.7e308]])
     model = fitted(family, x, y, 4, how)
-
     check(model, x, y)
     check(model, new)
     check(model, rows_for(family, -new))
@@ -183,28 +157,23 @@ def test_fifty_thousand_columns(family, how):
     rng = np.random.default_rng(0)
     y = [0, 0, 1, 1, 2]
     x = rng.poisson(0.5, (5, 50_000)).astype(float)
-
     check(fitted(family, x, y, 4, how), x, y)
     if family.name in ("words", "bernoulli"):
         check(fitted(family, sparse.csr_array(x), y, 4, how), sparse.csr_array(x), y)
 
 
 def test_five_thousand_columns_of_codes():
-    """Each column has its own table; all are scored in one pass."""
     rng = np.random.default_rng(0)
     x, y = rng.integers(-1, 3, (6, 5_000)), [0, 0, 1, 1, 2, 2]
-
     check(fitted(Categorical(), x, y, 4, Settings()), x)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @pytest.mark.parametrize("how", [SETTINGS[0], SETTINGS[-1]], ids=named)
 def test_ten_thousand_classes(family, how):
-    """Most of them with one row, some with none."""
     rng = np.random.default_rng(0)
     y = rng.permutation(10_000)[:9_000]
     x = rows_for(family, rng.poisson(1.0, (9_000, 3)))
-
     check(fitted(family, x, y, 10_000, how), x[:50])
 
 
@@ -221,12 +190,9 @@ def test_ten_thousand_classes(family, how):
     ids=named,
 )
 def test_when_every_class_is_ruled_out_the_posterior_is_the_prior(family, x, row):
-    """Without smoothing a row may be impossible everywhere; then nothing was learned from it."""
     kind = np.int64 if family.name == "categorical" else np.float64
     model = fitted(family, np.array(x, kind), [0, 0, 1, 1], 2, Settings("mle"), np.array([1.0, 1.0, 1.0, 0.5]))
-
     joint = check(model, np.array(row, kind))
-
     assert np.isneginf(joint).all()
     np.testing.assert_allclose(posterior(joint, model.log_prior), [[4 / 7, 3 / 7]], rtol=1e-14)
     np.testing.assert_allclose(log_posterior(joint, model.log_prior), [model.log_prior], rtol=1e-14)
@@ -253,11 +219,9 @@ def drawn_rows(draw):
 @given(rows=drawn_rows(), how=st.sampled_from(SETTINGS), new=st.lists(cell, min_size=3, max_size=3))
 @example((np.array([[1e150], [-1e150]]), np.array([0, 1]), None), SETTINGS[0], [0.0, 1.0, 2.0])
 def test_any_finite_rows(family, rows, how, new):
-    """Random rows with extreme numbers, weights and missing values."""
     assume(has_estimate(family, how))
     x, y, weights = rows
     x, new = rows_for(family, x), rows_for(family, [new[: x.shape[1]]])
     model = fitted(family, x, y, 4, how, weights)
-
     check(model, x, y, weights)
     check(model, new)

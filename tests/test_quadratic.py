@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import multivariate_normal
-
-import naively as nv
-from naively import _kernels as kernels
-from naively.data.frame import frame_of
-from naively.data.grid import Cells, Grid, LabelValues, NumberBins
 from naively.model.joint.cross_fit import CrossFit
 from naively.model.joint.normal import ALPHA, QUADRATIC, RIDGE, NormalScores, Shrinkage, contrasts, cross_normal
 from naively.model.joint.quadratic_tables import QuadraticTable
 from naively.model.joint.sample import FittingRows
 from naively.model.joint.tables import TermCounts
 from naively.model.joint.terms import CELLS
+from scipy.stats import multivariate_normal
+
+import naively as nv
+from naively import _kernels as kernels
+from naively.data.frame import frame_of
+from naively.data.grid import Cells, Grid, LabelValues, NumberBins
 from naively.model.recipe import RECIPE
 from naively.stats import Axis
 from naively.stats.pairs import JointCounts

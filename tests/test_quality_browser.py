@@ -10,7 +10,7 @@ import pytest
 
 import naively as nv
 from naively.estimator.reports import information_of_columns
-from naively.judge.quality_counts import CUTS, QualitySource
+from naively.judge.histograms import CUTS, QualitySource
 from naively.markup.numbers import number_text, probability_text
 from naively.page.comparison import comparison_of
 from naively.page.page import report_page

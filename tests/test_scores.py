@@ -29,10 +29,11 @@ each_case = pytest.mark.parametrize(("classes", "weighted", "ties"), CASES)
 
 
 @each_case
-def test_the_figures_are_those_of_scikit_learn(classes, weighted, ties):
+def test_the_figures_are_those_of_scikit_learn_and_of_plain_loops(classes, weighted, ties):
     p, truth, w = drawn(classes, weighted=weighted, ties=ties)
     scores, answers = nv.Scores(p, truth, range(classes), w), p.argmax(axis=1)
-
+    weights = np.ones(len(truth)) if w is None else w
+    assert scores.rows == weights.sum()
     assert scores.accuracy == pytest.approx(metrics.accuracy_score(truth, answers, sample_weight=w), rel=1e-12)
     balanced = metrics.balanced_accuracy_score(truth, answers, sample_weight=w)
     assert scores.balanced_accuracy == pytest.approx(balanced, rel=1e-12)
@@ -40,45 +41,22 @@ def test_the_figures_are_those_of_scikit_learn(classes, weighted, ties):
     clipped /= clipped.sum(axis=1, keepdims=True)
     assert scores.log_loss == pytest.approx(metrics.log_loss(truth, clipped, sample_weight=w), rel=1e-9)
     one = p[:, 1] if classes == 2 else p
-    auc = metrics.roc_auc_score(truth, one, sample_weight=w, multi_class="ovr")
-    assert scores.auc == pytest.approx(auc, rel=1e-12)
+    assert scores.auc == pytest.approx(metrics.roc_auc_score(truth, one, sample_weight=w, multi_class="ovr"), rel=1e-12)
     np.testing.assert_allclose(scores.confusion, metrics.confusion_matrix(truth, answers, sample_weight=w), rtol=1e-12)
-    assert scores.rows == (len(truth) if w is None else w.sum())
-
-
-@each_case
-def test_the_brier_score_is_summed_over_the_classes(classes, weighted, ties):
-    """For two classes it is twice that of scikit-learn, which looks at one of them."""
-    p, truth, w = drawn(classes, weighted=weighted, ties=ties)
-    scores = nv.Scores(p, truth, range(classes), w)
-
-    weights = np.ones(len(truth)) if w is None else w
-    expected = 0.0
+    brier, bins = 0.0, {}
     for row, t, x in zip(p, truth, weights, strict=True):
-        expected += x * sum((q - (k == t)) ** 2 for k, q in enumerate(row))
-    assert scores.brier == pytest.approx(expected / weights.sum(), rel=1e-12)
-    if classes == 2:
-        assert scores.brier == pytest.approx(2 * metrics.brier_score_loss(truth, p[:, 1], sample_weight=w), rel=1e-9)
-
-
-@each_case
-def test_the_calibration_error_is_that_of_a_plain_loop(classes, weighted, ties):
-    """Fifteen bins of confidence; in each, how far the mean confidence lies from the share of right answers."""
-    p, truth, w = drawn(classes, weighted=weighted, ties=ties)
-    weights = np.ones(len(truth)) if w is None else w
-    bins = {}
-    for row, t, x in zip(p, truth, weights, strict=True):
+        brier += x * sum((q - (k == t)) ** 2 for k, q in enumerate(row))
         n = bins.setdefault(min(int(row.max() * 15), 14), [0.0, 0.0, 0.0])
         n[0], n[1], n[2] = n[0] + x, n[1] + x * row.max(), n[2] + x * (row.argmax() == t)
-    met = {at: n for at, n in bins.items() if n[0] > 0}
-    expected = sum(n[0] / weights.sum() * abs(n[1] / n[0] - n[2] / n[0]) for n in met.values())
-
-    scores = nv.Scores(p, truth, range(classes), w)
-
-    assert scores.calibration_error == pytest.approx(expected, rel=1e-9)
+    assert scores.brier == pytest.approx(brier / weights.sum(), rel=1e-12)
+    if classes == 2:
+        assert scores.brier == pytest.approx(2 * metrics.brier_score_loss(truth, p[:, 1], sample_weight=w), rel=1e-9)
+    met = {at: n for at, n in sorted(bins.items()) if n[0] > 0}
+    error = sum(n[0] / weights.sum() * abs(n[1] / n[0] - n[2] / n[0]) for n in met.values())
+    assert scores.calibration_error == pytest.approx(error, rel=1e-9)
     table = pd.DataFrame(scores.reliability())
-    assert table["from"].tolist() == pytest.approx([at / 15 for at in sorted(met)])
-    lines = [[n[0], n[1] / n[0], n[2] / n[0]] for _, n in sorted(met.items())]
+    assert table["from"].tolist() == pytest.approx([at / 15 for at in met])
+    lines = [[n[0], n[1] / n[0], n[2] / n[0]] for n in met.values()]
     np.testing.assert_allclose(table[["rows", "confidence", "accuracy"]], lines, rtol=1e-9)
 
 
@@ -91,7 +69,6 @@ def test_probabilities_of_one_are_in_the_last_bin():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("reject", [None, 0.3])
 def test_the_mean_cost_is_what_the_decisions_cost(weighted, reject):
-    """The overall risk: each row pays for what was chosen, or the price of no answer."""
     p, truth, w = drawn(3, weighted=weighted)
     cost = np.array([[0.0, 1.0, 5.0, 0.6], [2.0, 0.0, 1.0, 0.6], [1.0, 9.0, 0.0, 0.6]])  # the last choice is no class
     weights = np.ones(len(truth)) if w is None else w
@@ -100,9 +77,7 @@ def test_the_mean_cost_is_what_the_decisions_cost(weighted, reject):
         expected = row @ cost
         best = int(expected.argmin())
         paid += x * (reject if reject is not None and expected[best] > reject else cost[t, best])
-
     scores = nv.Scores(p, truth, "abc", w, cost, reject)
-
     assert scores.mean_cost == pytest.approx(paid / weights.sum(), rel=1e-12)
     assert math.isnan(scores.accuracy)  # choices without a name are no classes
     simple = nv.Scores(p, truth, "abc", w)
@@ -141,7 +116,6 @@ def test_the_baseline_knows_the_frequencies_and_nothing_else():
     p, truth, w = drawn(3, weighted=True)
     baseline = nv.Scores(p, truth, "abc", w).baseline
     shares = np.bincount(truth, w) / w.sum()
-
     assert baseline.accuracy == pytest.approx(shares.max())
     assert baseline.log_loss == pytest.approx(-(shares @ np.log(shares)))
     assert baseline.balanced_accuracy == pytest.approx(1 / 3)
@@ -152,7 +126,6 @@ def test_the_baseline_knows_the_frequencies_and_nothing_else():
 def test_the_figures_come_as_a_frame_as_json_and_as_text():
     p, truth, _ = drawn(2)
     scores = nv.Scores(p, np.array([10, 20])[truth], np.array([10, 20]))
-
     found = json.loads(scores.to_json())
     assert found == scores.to_dict()
     assert found["classes"] == [10, 20]
@@ -170,7 +143,6 @@ def test_the_figures_come_as_a_frame_as_json_and_as_text():
 
 
 def test_undefined_scores_are_null_in_json():
-    """With rows of one class alone there is no area under a curve."""
     scores = nv.Scores([[0.7, 0.3], [0.6, 0.4]], [0, 0], ["yes", None])
     assert math.isnan(scores.auc)
     found = json.loads(scores.to_json())

@@ -61,15 +61,12 @@ def drawn(seed, classes, choices, rows):
     st.booleans(),
 )
 def test_every_figure_of_decisions_is_that_of_a_plain_loop(seed, classes, more, reject, named):
-    """Whatever the costs, the choices and the price of no answer are."""
     posterior, truth, weights, cost = drawn(seed, classes, classes + more, 40)
     labels = [f"c{k}" for k in range(classes)]
     choices = [*labels, *(f"look {j}" for j in range(more))][: classes + more][::-1]  # in another order
     frame = pd.DataFrame(cost, columns=choices, index=labels)
     w = weights if named else np.ones(40)
-
     scores = nv.Scores(posterior, truth, labels, weights if named else None, frame, reject)
-
     paid, right, answered, table = 0.0, 0.0, 0.0, {}
     for p, t, x in zip(posterior, truth, w, strict=True):
         expected = p @ cost
@@ -101,7 +98,6 @@ def test_the_baseline_is_the_cheapest_of_all_constant_answers(seed, classes, cho
     posterior, truth, weights, cost = drawn(seed, classes, choices, 30)
     labels = tuple("abcd"[:classes])
     baseline = nv.Scores(posterior, truth, labels, weights, cost, reject).baseline
-
     constants = [float(weights @ cost[truth, j] / weights.sum()) for j in range(choices)]
     cheapest = min(constants) if reject is None else min(*constants, reject)
     assert baseline.mean_cost == pytest.approx(cheapest, rel=1e-9)
@@ -120,7 +116,6 @@ def test_numbers_are_compared_with_the_best_constant_number(seed, cost, reject):
     values = np.array([1, 2, 5, 9])
     scores = nv.Scores(posterior, values[truth], values, weights, cost, reject)
     power = 2 if cost == "squared" else 1
-
     answers = nv.decide(posterior, cost, reject, values)
     gaps = np.where(np.isnan(answers), reject or 0.0, np.abs(answers - values[truth]) ** power)
     assert scores.mean_cost == pytest.approx(weights @ gaps / weights.sum())
@@ -148,21 +143,18 @@ def test_figures_of_the_probabilities_do_not_change_with_costs():
 
 
 def test_text_json_and_frame_agree_with_reject():
+    """The baseline abstains where that costs least."""
     posterior, truth, _, _ = drawn(2, 3, 3, 100)
     scores = nv.Scores(posterior, truth, "abc", None, [[0, 1, 5], [2, 0, 1], [1, 9, 0]], 0.6)
-    assert 0 < scores.coverage < 1
-    found = json.loads(scores.to_json())
-    table = pd.DataFrame(scores.frame()).set_index("score")
+    found, table = json.loads(scores.to_json()), pd.DataFrame(scores.frame()).set_index("score")
     for name in ("coverage", "accuracy", "balanced_accuracy", "mean_cost"):
         assert found[name] == table.loc[name, "model"] == getattr(scores, name)
         constant = getattr(scores.baseline, name)
         assert found["baseline"][name] == (None if math.isnan(constant) else constant)
+    assert 0 < scores.coverage < 1
     assert found["choices"] == ["a", "b", "c", None]
     assert sum(map(sum, found["confusion"])) == found["rows"] == 100
     assert f"{scores.coverage:.1%}".replace("%", " %") in str(scores)
-
-
-def test_the_baseline_gives_no_answer_where_that_costs_least():
     scores = nv.Scores([[0.9, 0.1], [0.4, 0.6]], ["a", "b"], "ab", reject=0.1)
     assert scores.baseline.mean_cost == 0.1
     assert "never answering" in str(scores).splitlines()[0]
@@ -181,7 +173,6 @@ def test_evaluate_scores_the_answers_of_predict(tmp_path, monkeypatch, reject):
     said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--quiet", "--cv", 0)
     found = told("evaluate", "m.parquet", "t.csv", *asked)
     said("predict", "m.parquet", "t.csv", "-o", "a.parquet", *asked, "--quiet")
-
     answers = pd.read_parquet("a.parquet")["answer"]
     given = answers.notna().to_numpy()
     assert found["coverage"] == pytest.approx(given.mean())
@@ -201,20 +192,11 @@ def test_evaluate_of_german_credit_is_right_as_often_as_its_answers():
     y = X.pop("class")
     nb = nv.NaiveBayes(cost={(2, 1): 5}).fit(X, y)
     scores = nv.Scores(nb.predict_proba(X), y, nb.classes_, cost=nb.cost)
-
     assert scores.accuracy == pytest.approx((nb.predict(X) == y).mean())
     assert scores.accuracy < 0.75  # the most probable classes are right in 85.1 %
     assert nv.Scores(nb.predict_proba(X), y, nb.classes_).accuracy > 0.8
     assert str(scores).splitlines()[0].endswith("always 2")  # a bad credit taken for a good one costs five
     assert scores.baseline.mean_cost == pytest.approx(0.7)
-
-
-def test_cross_validation_scores_decisions():
-    X, y = table()
-    cost = {(2, 1): 5}
-    scores = nv.cross_validate(X, y, cv=5, cost=cost, model="textbook")
-    chosen = np.array([1, 2])[nv.decide(scores.posterior, [[0, 1], [5, 0]])]
-    assert scores.accuracy == pytest.approx((chosen == y).mean())
 
 
 def test_score_is_scikit_learns_where_every_row_is_answered():
@@ -241,6 +223,9 @@ def test_score_of_numbers_is_that_of_scikit_learns_regressors():
 
 def test_score_with_reject_never_rises_by_answering_less():
     X, y = table()
+    scores = nv.cross_validate(X, y, cv=5, cost={(2, 1): 5}, model="textbook")
+    chosen = np.array([1, 2])[nv.decide(scores.posterior, [[0, 1], [5, 0]])]
+    assert scores.accuracy == pytest.approx((chosen == y).mean())
     nb = nv.NaiveBayes().fit(X, y)
     found = [nb.set_params(reject=price).score(X, y) for price in (None, 0.4, 0.2, 0.05, 0.0)]
     assert found == sorted(found, reverse=True)
@@ -261,7 +246,6 @@ def test_a_file_of_weighted_rows_has_the_score_of_the_table(tmp_path):
 
 
 def test_a_class_never_seen_is_no_choice_and_costs_what_mistakes_cost(tmp_path, monkeypatch):
-    """Its column does not appear among the answers, however dear all others are."""
     monkeypatch.chdir(tmp_path)
     X, y = table()
     X.assign(y=y).to_csv("t.csv", index=False)

@@ -41,26 +41,33 @@ def test_integers_are_labels_if_the_classes_are_numbers(classes):
         nv.Scores(P, [0, 1, 1], classes)
 
 
-def test_labels_and_places_are_the_same_for_classes_that_count_from_0():
-    for classes, truth in (((0, 1), [0, 1, 1]), ((False, True), [False, True, True]), ((False, True), [0, 1, 1])):
-        assert nv.Scores(P, truth, classes).truth.tolist() == [0, 1, 1]
+@pytest.mark.parametrize(
+    ("classes", "truth"),
+    [
+        ((0, 1), [0, 1, 1]),
+        ((False, True), [False, True, True]),
+        ((False, True), [0, 1, 1]),
+        (("1", "0"), ["1", "0", "0"]),
+        (("1", "0"), [0, 1, 1]),
+    ],
+)
+def test_labels_and_places_are_the_same_for_classes_that_count_from_0(classes, truth):
+    """Digits as text are labels, and numbers then places."""
+    assert nv.Scores(P, truth, classes).truth.tolist() == [0, 1, 1]
 
 
-def test_digits_as_text_are_labels_and_numbers_then_places():
-    assert nv.Scores(P, ["1", "0", "0"], ("1", "0")).truth.tolist() == [0, 1, 1]
-    assert nv.Scores(P, [0, 1, 1], ("1", "0")).truth.tolist() == [0, 1, 1]
-
-
-def test_scores_of_a_models_own_labels_need_no_places():
+@pytest.mark.parametrize("kind", [int, str, float])
+def test_scores_of_a_models_own_labels_need_no_places(kind):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), rng.choice([3, 7, 11], 200)
     X[:, 0] += y
-    for labels in (y, y.astype(str), y.astype(float)):
-        nb = nv.NaiveBayes().fit(X, labels)
-        scores = nv.Scores(nb.predict_proba(X), labels, nb.classes_)
-        assert scores.accuracy == pytest.approx((nb.predict(X) == labels).mean())
-        assert nv.cross_validate(X, labels, cv=4, model="textbook").accuracy > 0.9
-        assert nb.leave_one_out(X, labels).accuracy > 0.9
+    labels = y.astype(kind)
+    nb = nv.NaiveBayes().fit(X, labels)
+    assert nv.Scores(nb.predict_proba(X), labels, nb.classes_).accuracy == pytest.approx(
+        (nb.predict(X) == labels).mean()
+    )
+    assert nv.cross_validate(X, labels, cv=4, model="textbook").accuracy > 0.9
+    assert nb.leave_one_out(X, labels).accuracy > 0.9
 
 
 # -- answers alone -----------------------------------------------------------------------------------------------------
@@ -72,7 +79,6 @@ def test_answers_alone_have_the_figures_of_scikit_learn(kind):
     truth, answers = (rng.integers(3, 6, 100).astype(kind) for _ in range(2))
     w = rng.uniform(0.5, 2, 100)
     scores = nv.Scores.from_labels(truth, answers, weights=w)
-
     assert scores.accuracy == pytest.approx(metrics.accuracy_score(list(truth), list(answers), sample_weight=w))
     balanced = metrics.balanced_accuracy_score(list(truth), list(answers), sample_weight=w)
     assert scores.balanced_accuracy == pytest.approx(balanced)

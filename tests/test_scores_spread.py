@@ -60,14 +60,12 @@ def test_the_spread_over_rows_is_how_far_accuracy_varies_between_samples():
 
 def test_the_scale_of_weights_does_not_matter_to_the_spread():
     posterior, truth, _, weights = drawn()
-    one, other = (nv.Scores(posterior, truth, "abc", weights * by) for by in (1.0, 1e-4))
+    one, other, even = (nv.Scores(posterior, truth, "abc", w) for w in (weights, weights * 1e-4, np.full(200, 0.5)))
     assert one.spread["log_loss"] == pytest.approx(other.spread["log_loss"])
-    even = nv.Scores(posterior, truth, "abc", np.full(200, 0.5))
     assert even.spread["accuracy"] == pytest.approx(nv.Scores(posterior, truth, "abc").spread["accuracy"])
 
 
 def test_no_spread_is_claimed_where_all_are_alike():
-    """A hundred right answers do not say that there never is a wrong one."""
     scores = nv.Scores([[0.9, 0.1]] * 100, ["a"] * 50 + ["a"] * 50, "ab", folds=[0] * 50 + [1] * 50)
     rows = nv.Scores([[0.9, 0.1]] * 100, ["a"] * 100, "ab")
     for found in (scores, rows):

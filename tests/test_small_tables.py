@@ -9,6 +9,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from naively.model.joint.model import JointModel
+from naively.model.joint.sample import effective_weights
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import naively as nv
@@ -17,8 +19,6 @@ from naively.estimator import folds
 from naively.estimator.fitted_classifier import FittedClassifier
 from naively.estimator.refresh import up_to_date
 from naively.estimator.state import state_of_counts
-from naively.model.joint.model import JointModel
-from naively.model.joint.sample import effective_weights
 from naively.model.table_model import TableModel
 
 

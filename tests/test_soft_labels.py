@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-
-import naively as nv
-from naively.data.frame import frame_of
 from naively.model.joint.left_out import HeldOutRows, likelihood_left_out
 from naively.model.joint.sample import RowClasses, SoftRows
 from naively.model.joint.weights import WeightFit, WeightProblem
+
+import naively as nv
+from naively.data.frame import frame_of
 from naively.model.recipe import RECIPE
 
 NAMES = ["a", "b", "c"]

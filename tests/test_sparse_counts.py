@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from naively.model.joint.document_rows import DocumentRows
+from naively.model.joint.left_out import HeldOutRows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
@@ -13,8 +15,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
 from naively.estimator.refresh import up_to_date
-from naively.model.joint.document_rows import DocumentRows
-from naively.model.joint.left_out import HeldOutRows
 from naively.model.recipe import RECIPE
 from naively.stats import Axis, Counts, Table, WordTable
 

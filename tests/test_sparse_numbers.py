@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import naively as nv
 from naively.errors import InvalidInput
-from naively.families import sparse_numbers as dense
+from naively.families import numbers as dense
 
 TEXTS = [
     "free money now",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.errors import DoesNotFit, InvalidSetting, NotAPart
+from naively.errors import IncompatibleCounts, InvalidSetting, NotASubset
 from naively.stats import Axis, Counts, Moments, Table, Tables, WordTable
 from naively.text import TextReader, Tokens
 
@@ -33,12 +33,6 @@ every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 weighing = pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
 
 
-def assert_same(a: Any, b: Any, exact: bool) -> None:
-    """Check that labels and counts are the same: to the last bit, or up to rounding."""
-    assert axes_of(a) == axes_of(b)
-    assert a == b if exact else a.agrees(b)
-
-
 def assert_within(found: Any, expected: Any, whole: Any, *parts: Any, tolerance: float = 1e-12) -> None:
     """Check that every cell is as expected, up to rounding of the sums that were added and taken away."""
     scales = [scale_of(statistic) for statistic in (found, expected, whole, *parts)]
@@ -48,115 +42,59 @@ def assert_within(found: Any, expected: Any, whole: Any, *parts: Any, tolerance:
         assert np.all(np.abs(found[cell] - expected[cell]) <= tolerance * scale), cell
 
 
-# -- addition -----------------------------------------------------------------------------------------------------
+# -- addition and subtraction -------------------------------------------------------------------------------------
 
 
 @every_kind
 @weighing
 @checked
 @given(data=st.data())
-def test_the_order_of_two_parts_does_not_matter(kind: Kind, weighted: bool, data: Any):
-    """Two parts have one sum, to the last bit."""
-    a, b = data.draw(kind.parts(2, weighted))
-
-    assert state_of(a + b) == state_of(b + a)
-    assert a + b == b + a
-
-
-@every_kind
-@weighing
-@checked
-@given(data=st.data())
-def test_the_grouping_of_parts_does_not_matter(kind: Kind, weighted: bool, data: Any):
-    """(a + b) + c is a + (b + c)."""
+def test_parts_add_up_in_any_order_and_grouping(kind: Kind, weighted: bool, data: Any):
+    """Labels are found by name, zero is neutral on both sides, and operands do not change."""
     a, b, c = data.draw(kind.parts(3, weighted))
-
-    assert axes_of((a + b) + c) == axes_of(a + (b + c))
-    assert_within((a + b) + c, a + (b + c), a + b + c, a, b, c, tolerance=0.0 if kind.exact and not weighted else 1e-12)
-
-
-@every_kind
-@weighing
-@checked
-@given(data=st.data())
-def test_nothing_added_or_taken_away_changes_nothing(kind: Kind, weighted: bool, data: Any):
-    """Zero is neutral on both sides, and a statistic times 0 is a zero."""
-    (a,) = data.draw(kind.parts(1, weighted))
-
-    for zero in (kind.zero, a * 0):
-        assert a + zero == a
-        assert zero + a == a
-        assert a - zero == a
-    assert all((array == 0).all() for array in arrays_of(a * 0))
-    assert a - a == a * 0
-
-
-@every_kind
-@weighing
-@checked
-@given(data=st.data())
-def test_labels_of_parts_are_found_by_name(kind: Kind, weighted: bool, data: Any):
-    """Every cell of a sum is the sum of the cells with its labels, whichever labels the parts have."""
-    a, b = data.draw(kind.parts(2, weighted))
-    whole = a + b
+    before, whole = [state_of(part) for part in (a, b, c)], a + b
+    assert state_of(whole) == state_of(b + a)
+    assert whole == b + a
+    assert sum([a, b, c]) == whole + c
+    assert sum([a]) == a
+    assert axes_of(whole + c) == axes_of(a + (b + c))
+    assert_within(whole + c, a + (b + c), whole + c, a, b, c, tolerance=0.0 if kind.exact and not weighted else 1e-12)
     of_a, of_b, of_both = (cells_of(statistic, whole) for statistic in (a, b, whole))
     scales = [scale_of(statistic) for statistic in (a, b, whole)]
-
     assert of_both.keys() == of_a.keys() | of_b.keys()
     for cell, found in of_both.items():
         scale = np.max([scale[cell] for scale in scales], axis=0)
         assert np.all(np.abs(found - (of_a[cell] + of_b[cell])) <= 1e-12 * scale)
+    for zero in (kind.zero, a * 0):
+        assert a + zero == zero + a == a - zero == a
+    assert all((array == 0).all() for array in arrays_of(a * 0))
+    assert a - a == a * 0
+    for value in (a, b, whole, whole - b, a * 0.5, sum([a, b])):
+        assert not any(array.flags.writeable for array in arrays_of(value))
+        assert all(array.dtype == np.float64 and array.flags.c_contiguous for array in arrays_of(value))
+    assert [state_of(part) for part in (a, b, c)] == before
 
 
 @every_kind
+@weighing
 @checked
 @given(data=st.data())
-def test_sum_adds_all_parts(kind: Kind, data: Any):
-    """sum(parts) needs no start."""
-    a, b, c = data.draw(kind.parts(3))
-
-    assert sum([a, b, c]) == a + b + c
-    assert sum([a]) == a
-
-
-# -- subtraction --------------------------------------------------------------------------------------------------
-
-
-@every_kind
-@checked
-@given(data=st.data())
-def test_whole_rows_taken_away_were_never_there(kind: Kind, data: Any):
-    """(a + b) - b is a: tables to the last bit, moments up to rounding of the sums before."""
-    a, b = data.draw(kind.parts(2))
-    rest = (a + b) - b
-
-    assert axes_of(rest) == axes_of(a)
-    assert_within(rest, a, a + b, b, tolerance=0.0 if kind.exact else 1e-12)
-    if kind.exact:
-        assert state_of(rest) == state_of(a)
-
-
-@every_kind
-@checked
-@given(data=st.data())
-def test_weighted_rows_taken_away_leave_no_more_than_rounding(kind: Kind, data: Any):
-    """(a + b) - b is a within 1e-12 of the sums before."""
-    a, b = data.draw(kind.parts(2, weighted=True))
-
-    assert_within((a + b) - b, a, a + b, b)
-
-
-@every_kind
-@checked
-@given(data=st.data())
-def test_what_rounding_leaves_is_nothing(kind: Kind, data: Any):
-    """Taking away all parts, added up in another order, leaves no label but the declared ones."""
-    parts = data.draw(kind.parts(3, weighted=True))
-    first, second, third = data.draw(st.permutations(parts))
-    rest = sum(parts) - (first + (second + third))
-
-    assert axes_of(rest) == axes_of(sum(parts) * 0)
-    assert all((array == 0).all() for array in arrays_of(rest))
+def test_rows_taken_away_were_never_there(kind: Kind, weighted: bool, data: Any):
+    """Whole rows to the bit, weighted ones within 1e-12 of the sums before; less than nothing is an error."""
+    a, b, c = data.draw(kind.parts(3, weighted))
+    before, rest = (state_of(a), state_of(b)), (a + b) - b
+    assert_within(rest, a, a + b, b, tolerance=0.0 if kind.exact and not weighted else 1e-12)
+    if not weighted:
+        assert axes_of(rest) == axes_of(a)
+        assert state_of(rest) == state_of(a) or not kind.exact
+    first, second, third = data.draw(st.permutations([a, b, c]))
+    nothing = (a + b + c) - (first + (second + third))  # what rounding leaves is nothing
+    assert axes_of(nothing) == axes_of((a + b + c) * 0)
+    assert all((array == 0).all() for array in arrays_of(nothing))
+    with contextlib.suppress(NotASubset):
+        rest = a - b
+        assert all(n >= 0 and squares >= 0 for n, _, squares in cells_of(rest, rest).values())
+    assert (state_of(a), state_of(b)) == before
 
 
 TABLE = Table(["ham", "spam"], ["cheap", "hello", None], [[1, 4, 0], [3, 0, 2]])
@@ -220,31 +158,14 @@ TOO_MUCH = {
 
 @pytest.mark.parametrize(("whole", "part", "facts", "words"), TOO_MUCH.values(), ids=TOO_MUCH.keys())
 def test_rows_never_counted_cannot_be_taken_away(whole: Any, part: Any, facts: tuple[Any, ...], words: str):
-    """A cell below zero is an error that names column, class, value and both counts, and changes nothing."""
     before = state_of(whole), state_of(part)
-
-    with pytest.raises(NotAPart) as caught:
+    with pytest.raises(NotASubset) as caught:
         whole - part
-
     error = caught.value
     assert (error.column, error.label, error.value, error.counted, error.taken) == facts
     assert words in str(error)
     assert f"is {facts[3]}, and {facts[4]} would be subtracted. Nothing was changed" in str(error)
     assert (state_of(whole), state_of(part)) == before
-
-
-@every_kind
-@weighing
-@checked
-@given(data=st.data())
-def test_no_subtraction_leaves_less_than_nothing(kind: Kind, weighted: bool, data: Any):
-    """A difference is either refused, changing nothing, or has no negative count."""
-    a, b = data.draw(kind.parts(2, weighted))
-    before = state_of(a), state_of(b)
-    with contextlib.suppress(NotAPart):
-        rest = a - b
-        assert all(n >= 0 and squares >= 0 for n, _, squares in cells_of(rest, rest).values())
-    assert (state_of(a), state_of(b)) == before
 
 
 IMPOSSIBLE = {
@@ -256,12 +177,10 @@ IMPOSSIBLE = {
 
 @pytest.mark.parametrize(("numbers", "taken"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
 def test_numbers_never_counted_cannot_be_taken_away(numbers: list[float], taken: list[float]):
-    """What is left must be possible: a sum of squares that no numbers have is refused."""
     whole, part = (
         counted_moments(Axis(["egg"]), ["size"], np.zeros(len(x)), np.array(x, float)) for x in (numbers, taken)
     )
-
-    with pytest.raises(NotAPart, match="column 'size', class 'egg' the sum of squares is"):
+    with pytest.raises(NotASubset, match="column 'size', class 'egg' the sum of squares is"):
         whole - part
 
 
@@ -272,11 +191,9 @@ def test_numbers_never_counted_cannot_be_taken_away(numbers: list[float], taken:
     data=st.data(),
 )
 def test_equal_numbers_can_be_taken_away_however_they_were_counted(number: float, weights: list[float], data: Any):
-    """Moments of equal numbers have squares of rounding only; this is no reason to refuse them."""
     one = Axis(["egg"])
     part = counted_moments(one, ["size"], [0] * len(weights), [number] * len(weights), weights)
     row_by_row = sum(counted_moments(one, ["size"], [0], [number], [w]) for w in data.draw(st.permutations(weights)))
-
     assert row_by_row + part == row_by_row + part
     assert row_by_row - part == part * 0
     assert part - row_by_row == part * 0
@@ -289,9 +206,7 @@ def test_equal_numbers_can_be_taken_away_however_they_were_counted(number: float
 @checked
 @given(data=st.data())
 def test_labels_may_be_given_in_any_order(kind: Kind, data: Any):
-    """The same cells under the same labels are the same statistic."""
     (statistic,) = data.draw(kind.parts(1, declared=False))
-
     assert state_of(rebuilt(statistic, data)) == state_of(statistic)
 
 
@@ -323,13 +238,11 @@ def reworded(words: WordTable, data: Any) -> WordTable:
 
 
 def test_words_that_a_lexicon_learns_later_change_nothing():
-    """A lexicon grows under its tables: their counts, names and sums stay what they are."""
     lexicon = TextReader(Tokens(), ["win", "cheap"])
     words = WordTable(Axis(["ham"]), lexicon, np.array([[1.0, 2]]), np.array([[1.0, 1]]))
     before = state_of(words), copy.deepcopy(words)
     lexicon.read(["an egg", "all of them"], learn=True)
     after = WordTable(Axis(["ham"]), lexicon, words.times.copy(), words.texts.copy())
-
     assert len(lexicon) == 7
     assert after == words == before[1]
     assert state_of(after) == before[0]
@@ -337,17 +250,13 @@ def test_words_that_a_lexicon_learns_later_change_nothing():
 
 
 def test_labels_of_any_type_have_one_order():
-    """Numbers by size, whatever their type, then texts, the rest by type, and the missing one last."""
     labels = [None, "b", 10, ("x", 1), "a", 2.5, np.int64(3), True, -1]
-
     assert list(Axis(labels).labels) == [-1, True, 2.5, 3, 10, "a", "b", ("x", 1), None]
     assert Axis([5, 1]) | Axis([np.int64(1)]) == Axis([np.int64(1)]) | Axis([5, 1])
 
 
 def test_labels_with_nothing_left_disappear():
-    """Classes and values exist as long as something is counted of them."""
     rest = TABLE - Table(["spam"], ["cheap", None], [[3, 2]])
-
     assert rest == Table(["ham"], ["cheap", "hello"], [[1, 4]])
     assert list((rest - rest).classes.labels) == list((rest - rest).values.labels) == []
     assert list((SIZES - Moments.of(["ham"], ["size"], n=[[2]], mean=[[5]], variance=[[1]])).classes.labels) == ["spam"]
@@ -355,9 +264,7 @@ def test_labels_with_nothing_left_disappear():
 
 
 def test_declared_labels_stay():
-    """What is known beforehand stays when nothing is left of it; what the part taken away declares does not count."""
     declared = Table(Axis.declared(["no", "yes"]), Axis.numbered(2), [[0, 1], [0, 0]])
-
     assert (declared - declared).n.tolist() == [[0, 0], [0, 0]]
     assert (declared * 0).classes == Axis.declared(["yes", "no"])
     assert (declared - Table(["no"], Axis.numbered(4), [[0, 1, 0, 0]])).values == Axis.numbered(2)
@@ -365,7 +272,6 @@ def test_declared_labels_stay():
 
 
 def test_numbered_labels_are_labels():
-    """Axis.numbered takes no room, and equals the same labels written out."""
     assert Axis.numbered(3) == Axis.declared([2, 0, 1])
     assert Axis.numbered(2) | Axis.numbered(4) == Axis.numbered(4)
     assert Axis.numbered(3).places([2, 1.0, np.int64(0), 3, -1, "1", None]).tolist() == [2, 1, 0, -1, -1, -1, -1]
@@ -376,7 +282,6 @@ def test_numbered_labels_are_labels():
 
 
 def test_counts_can_be_laid_out_for_other_labels():
-    """Labels that are not asked for are left out, and labels that were not met hold nothing."""
     assert TABLE.on(Axis(["spam"]), Axis(["cheap", "win"])).tolist() == [[3, 0]]
     assert Counts(["a", "b"], [1, 2], {}).on(Axis(["b", "c"])).tolist() == [2, 0]
     assert SIZES.on(Axis(["egg", "spam"])).mean.tolist() == [[0], [7]]
@@ -390,31 +295,19 @@ def test_counts_can_be_laid_out_for_other_labels():
 @checked
 @given(data=st.data(), weight=st.floats(1e-3, 1e3))
 def test_weights_distribute_over_sums(kind: Kind, weighted: bool, data: Any, weight: float):
-    """Fading all rows is fading each of them."""
+    """Two rows of half the weight are one row, and weight 2 is the row twice."""
     a, b = data.draw(kind.parts(2, weighted))
-
-    assert_same(a * weight, weight * a, exact=True)
-    assert_same(np.float64(weight) * a, a * weight, exact=True)
+    assert a * weight == weight * a == np.float64(weight) * a
     assert_within((a + b) * weight, a * weight + b * weight, (a + b) * weight, a * weight, b * weight)
     assert axes_of((a + b) * weight) == axes_of(a * weight + b * weight)
-
-
-@every_kind
-@checked
-@given(data=st.data())
-def test_halves_add_up_to_the_whole(kind: Kind, data: Any):
-    """Two rows of half the weight are one row, and weight 2 is the row twice."""
-    (a,) = data.draw(kind.parts(1))
-
-    assert 0.5 * a + 0.5 * a == a
-    assert a * 2 == a + a
-    assert a * 1 == a
+    if not weighted:
+        assert 0.5 * a + 0.5 * a == a * 1 == a
+        assert a * 2 == a + a
 
 
 @every_kind
 @pytest.mark.parametrize("weight", [-1, -1e-300, np.nan, np.inf, -np.inf])
 def test_rows_cannot_weigh_less_than_nothing(kind: Kind, weight: float):
-    """A weight is finite and not negative; the error says what was given and what can be."""
     with pytest.raises(InvalidSetting, match=r"Rows cannot weigh .*; multiply by a finite number that is not negative"):
         kind.zero * weight
 
@@ -455,13 +348,12 @@ UNLIKE = {
 
 @pytest.mark.parametrize(("a", "b", "words"), UNLIKE.values(), ids=UNLIKE.keys())
 def test_statistics_that_do_not_fit_say_why(a: Any, b: Any, words: str):
-    """Neither sum nor difference, whichever comes first, and the error says what does not fit."""
     for left, right in ((a, b), (b, a)):
-        with pytest.raises(DoesNotFit):
+        with pytest.raises(IncompatibleCounts):
             left + right
-        with pytest.raises(DoesNotFit):
+        with pytest.raises(IncompatibleCounts):
             left - right
-    with pytest.raises(DoesNotFit) as caught:
+    with pytest.raises(IncompatibleCounts) as caught:
         a + b
     assert words in str(caught.value)
 
@@ -469,13 +361,12 @@ def test_statistics_that_do_not_fit_say_why(a: Any, b: Any, words: str):
 @pytest.mark.parametrize("b", KINDS.values(), ids=KINDS.keys())
 @every_kind
 def test_kinds_do_not_mix(kind: Kind, b: Kind):
-    """A table is no moments: Python's own error names both kinds, and they are not equal."""
     if kind is b:
         assert kind.zero == b.zero
         return
     assert kind.zero != b.zero
     if kind.name == b.name:
-        with pytest.raises(DoesNotFit):
+        with pytest.raises(IncompatibleCounts):
             kind.zero + b.zero
         return
     for operation in (lambda: kind.zero + b.zero, lambda: kind.zero - b.zero):
@@ -496,8 +387,7 @@ MISSHAPEN = {
 
 @pytest.mark.parametrize("make", MISSHAPEN.values(), ids=MISSHAPEN.keys())
 def test_counts_must_fit_their_labels(make: Any):
-    """Each label has its line, and each line its label."""
-    with pytest.raises(DoesNotFit, match=r"fit|may stand once"):
+    with pytest.raises(IncompatibleCounts, match=r"fit|may stand once"):
         make()
 
 
@@ -508,9 +398,7 @@ def test_counts_must_fit_their_labels(make: Any):
 @checked
 @given(data=st.data())
 def test_equal_means_same_labels_and_same_counts(kind: Kind, data: Any):
-    """A statistic equals its copy, and no other thing; one count more or one declared label more makes a difference."""
     a, b = data.draw(kind.parts(2))
-
     assert a == copy.deepcopy(a)
     assert a.agrees(copy.deepcopy(a))
     assert (a + b == a) == all((array == 0).all() for array in arrays_of(b) if array is not None)
@@ -520,14 +408,11 @@ def test_equal_means_same_labels_and_same_counts(kind: Kind, data: Any):
 
 
 def test_declaring_a_label_makes_a_difference():
-    """A declared label is part of the value, because it stays."""
     assert Table(Axis.declared(["a"]), ["x"], [[1]]) != Table(["a"], ["x"], [[1]])
 
 
 def test_agreeing_is_up_to_rounding():
-    """Sums in another order agree though they are not equal; anything more does not."""
     rounded = Table(["a"], ["x"], [[0.1 + 0.2]])
-
     assert rounded != Table(["a"], ["x"], [[0.3]])
     assert rounded.agrees(Table(["a"], ["x"], [[0.3]]))
     assert not rounded.agrees(Table(["a"], ["x"], [[0.3 + 1e-11]]))
@@ -535,31 +420,13 @@ def test_agreeing_is_up_to_rounding():
     assert not SIZES.agrees(SIZES * (1 + 1e-11))
 
 
-@every_kind
-@weighing
-@checked
-@given(data=st.data())
-def test_nothing_changes_an_operand(kind: Kind, weighted: bool, data: Any):
-    """Arithmetic makes new values; the arrays of all of them are read-only."""
-    a, b = data.draw(kind.parts(2, weighted))
-    before = state_of(a), state_of(b)
-    whole = a + b
-
-    for value in (a, b, whole, whole - b, a * 0.5, sum([a, b])):
-        assert not any(array.flags.writeable for array in arrays_of(value))
-        assert all(array.dtype == np.float64 and array.flags.c_contiguous for array in arrays_of(value))
-    assert (state_of(a), state_of(b)) == before
-
-
 def test_values_do_not_follow_the_arrays_they_were_made_from():
-    """Writing to an array, also through another view of it, does not reach the statistic made from it."""
     n = np.ones((1, 2))
     view = n[:]
     view.flags.writeable = False
     classes, values = Axis(["a"]), Axis(["x", "y"])
     made = [Table(classes, values, n), Table(classes, values, view), Moments(classes, values, view, n, view, n)]
     n[:] = 5
-
     assert all((array == 1).all() for statistic in made for array in arrays_of(statistic))
     with pytest.raises(ValueError, match="read-only"):
         made[0].n[0, 0] = 7
@@ -574,42 +441,25 @@ def test_values_do_not_follow_the_arrays_they_were_made_from():
 REPR = {
     "WordTable": (
         MAILS,
-        """
-WordTable: 8 words counted
-          cheap    win
-    ham       4      1
-    spam      0      3""",
+        "WordTable: 8 words counted\n          cheap    win\n    ham       4      1\n    spam      0      3",
     ),
     "Table": (
         TABLE,
-        """
-Table: 10 counted
-          cheap  hello   None
-    ham       1      4      0
-    spam      3      0      2""",
+        (
+            "Table: 10 counted\n          cheap  hello   None\n"
+            "    ham       1      4      0\n    spam      3      0      2"
+        ),
     ),
     "Tables": (
         Tables((Table(["ham"], [0, 1], [[1, 2.5]]), Table(["ham"], ["x"], [[3]]))),
-        """
-[0] Table: 3.5 counted
-           0    1
-    ham    1  2.5
-[1] Table: 3 counted
-         x
-    ham  3""",
+        "[0] Table: 3.5 counted\n           0    1\n    ham    1  2.5\n[1] Table: 3 counted\n         x\n    ham  3",
     ),
     "Moments": (
         SIZES,
-        """
-Moments: 3 numbers at most
-  mean
-          size
-    ham      5
-    spam     7
-  variance
-          size
-    ham      1
-    spam     4""",
+        (
+            "Moments: 3 numbers at most\n  mean\n          size\n    ham      5\n    spam     7\n"
+            "  variance\n          size\n    ham      1\n    spam     4"
+        ),
     ),
     "Counts": (
         Counts(["ham", "spam"], [5, 2.5], {"word": TABLE, "size": SIZES}),
@@ -623,14 +473,11 @@ Moments: 3 numbers at most
 
 @pytest.mark.parametrize(("value", "text"), REPR.values(), ids=REPR.keys())
 def test_a_value_can_be_read(value: Any, text: str):
-    """Printing shows what was counted."""
-    assert repr(value) == text.removeprefix("\n")
+    assert repr(value) == text
 
 
 def test_a_large_table_prints_small():
-    """Eight lines and columns are shown, and that there are more."""
     lines = repr(Table(Axis.numbered(10), Axis.numbered(100_000), np.ones((10, 100_000)))).split("\n")
-
     assert lines[0] == "Table: 1000000 counted"
     assert lines[1].split() == [*"01234567", "…"]
     assert lines[2].split() == ["0", *"11111111", "…"]

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from naively.model.joint.sample import RowClasses, SoftRows
+from naively.model.joint.weights import WeightFit, WeightProblem
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
 from naively import _kernels as kernels
 from naively._threads import shared_threads
-from naively.model.joint.sample import RowClasses, SoftRows
-from naively.model.joint.weights import WeightFit, WeightProblem
 from naively.model.recipe import RECIPE
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from naively.model.joint.left_out import HeldOutRows
+from naively.model.joint.word_terms import WordAssociations
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
-from naively.errors import InvalidInput, InvalidSetting, NotAPart
-from naively.model.joint.left_out import HeldOutRows
-from naively.model.joint.word_terms import WordAssociations
+from naively.errors import InvalidInput, InvalidSetting, NotASubset
 from naively.model.recipe import RECIPE
 from naively.stats import Counts
 from naively.text import TextRows
@@ -77,7 +77,7 @@ def test_all_texts_may_be_forgotten_but_no_others():
     nb = fitted()
     before = nb.counts_
     with pytest.raises(
-        NotAPart, match="column 'text', class 'ham', value 'zebra' the count is 0, and 2 would be subtracted"
+        NotASubset, match="column 'text', class 'ham', value 'zebra' the count is 0, and 2 would be subtracted"
     ):
         nb.forget(["zebra zebra"], ["ham"])
     assert nb.counts_ == before

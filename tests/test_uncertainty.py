@@ -55,15 +55,11 @@ def tables_of(scores):
 
 @pytest.mark.parametrize("by_class", [False, True])
 def test_sets_are_nested_in_the_level_and_never_empty(fitted, by_class):
-    nb, _, _ = fitted
-    asked, _, _ = drawn(300, 1)
+    nb, asked = fitted[0], drawn(300, 1)[0]
     sets = [nb.predict_set(asked, level, by_class=by_class) for level in LEVELS]
-
     assert all((small <= large).all() for small, large in pairwise(sets))
-    assert all(one[np.arange(len(one)), nb.predict_proba(asked).argmax(axis=1)].all() for one in sets)
-    assert sets[0].dtype == bool
-    assert sets[0].shape == (300, 3)
-    assert (sets[0].sum(axis=1) == 1).all()
+    assert all(one[np.arange(300), nb.predict_proba(asked).argmax(axis=1)].all() for one in sets)
+    assert (sets[0].dtype, sets[0].shape, sets[0].sum()) == (bool, (300, 3), 300)
     assert sets[-1].sum() > sets[2].sum() > 300
 
 
@@ -86,7 +82,6 @@ def test_sets_contain_the_true_class_as_often_as_they_say(model, held_out):
 
 
 def test_sets_by_class_cover_each_class():
-    """A rare class is covered less than it should be on average, and as it should be by class."""
     covered = {False: [], True: []}
     for seed in range(8):
         (X, y, _), (asked, truth, _) = drawn(1500, seed, apart=0.5), drawn(1500, seed + 50, apart=0.5)
@@ -101,7 +96,6 @@ def test_sets_by_class_cover_each_class():
 
 
 def test_the_table_agrees_with_the_ranks_of_the_rows(fitted):
-    """Sets of the table contain the exact ones, and are no larger than with scores lowered by one bin."""
     nb, X, y = fitted
     asked, _, _ = drawn(500, 3)
     own = np.sort(log_odds(np.log(nb.leave_one_out(X, y).posterior[np.arange(len(y)), y])))
@@ -117,8 +111,7 @@ def test_the_table_agrees_with_the_ranks_of_the_rows(fitted):
 
 
 def test_bins_lie_in_order_and_hold_every_probability():
-    log_p = np.array([-np.inf, -800.0, -19.99, np.log(0.5), -1e-8, -1e-12, -0.0, 1e-16])
-    bins = score_bins(log_p)
+    bins = score_bins(np.array([-np.inf, -800.0, -19.99, np.log(0.5), -1e-8, -1e-12, -0.0, 1e-16]))
     assert bins.tolist() == sorted(bins.tolist())
     assert bins[0] == bins[1] == 0
     assert bins[-1] == bins[-2] == BINS - 1
@@ -129,18 +122,10 @@ def test_bins_lie_in_order_and_hold_every_probability():
 
 
 def test_an_interval_contains_the_probability_and_grows_with_the_level(fitted):
-    nb, _, _ = fitted
-    asked, _, _ = drawn(300, 1)
-    p = nb.predict_proba(asked)
-    ends = [nb.predict_interval(asked, level) for level in LEVELS]
-    for low, high in ends:
-        assert (low <= p).all()
-        assert (p <= high).all()
-        assert low.min() >= 0
-        assert high.max() <= 1
-    for (low, high), (lower, higher) in pairwise(ends):
-        assert (lower <= low).all()
-        assert (high <= higher).all()
+    nb, asked = fitted[0], drawn(300, 1)[0]
+    p, ends = nb.predict_proba(asked), [nb.predict_interval(asked, level) for level in LEVELS]
+    assert all(((low >= 0) & (low <= p) & (p <= high) & (high <= 1)).all() for low, high in ends)
+    assert all((a[0] >= b[0]).all() and (a[1] <= b[1]).all() for a, b in pairwise(ends))
 
 
 def test_more_rows_make_narrower_intervals():
@@ -208,16 +193,16 @@ def test_the_textbook_model_keeps_its_credible_interval():
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.9", True], ids=repr)
 def test_a_level_that_is_none_is_refused(fitted, level):
-    with pytest.raises(InvalidSetting, match="must lie between 0 and 1"):
+    with pytest.raises(InvalidSetting, match="must lie strictly between 0 and 1"):
         fitted[0].predict_set(fitted[1][:2], level)
-    with pytest.raises(InvalidSetting, match="must lie between 0 and 1"):
+    with pytest.raises(InvalidSetting, match="must lie strictly between 0 and 1"):
         fitted[0].predict_interval(fitted[1][:2], level)
 
 
 # -- rows of every kind ------------------------------------------------------------------------------------------------
 
 
-def test_one_row_is_answered_as_in_a_table(fitted):
+def test_one_row_is_predicted_as_in_a_table(fitted):
     nb, X, _ = fitted
     for row in range(5):
         one = X.iloc[row].to_dict()
@@ -227,28 +212,19 @@ def test_one_row_is_answered_as_in_a_table(fitted):
             assert np.allclose(nb.predict_interval(one, level), many, atol=1e-12)
 
 
-def test_two_rows_rule_nothing_out():
+@pytest.mark.filterwarnings("ignore::naively.errors.TargetWarning")
+def test_few_rows_and_few_classes():
     nb = nv.NaiveBayes().fit({"x": ["a", "b"]}, ["in", "out"])
     assert nb.predict_set({"x": "a"}).all()
     low, high = nb.predict_interval({"x": "a"}, None)
     assert (high - low > 0.3).all()
-
-
-@pytest.mark.filterwarnings("ignore::naively.errors.TargetWarning")
-def test_a_single_class_is_the_set():
     nb = nv.NaiveBayes().fit({"x": list("abab") * 20}, ["in"] * 80)
     assert nb.predict_set({"x": "a"}).tolist() == [[True]]
     low, high = nb.predict_interval({"x": "a"}, None)
     assert low[0, 0] > 0.9
     assert high[0, 0] == 1
-
-
-def test_a_single_row_has_no_score():
     with pytest.raises(InvalidInput, match="no held-out scores"):
         nv.NaiveBayes().partial_fit({"x": "a"}, "in", classes=["in", "out"]).predict_set({"x": "a"})
-
-
-def test_a_class_without_rows_is_ruled_out_on_average_and_never_by_class():
     X, y, _ = drawn(300, classes=2)
     nb = nv.NaiveBayes(classes=[0, 1, 2]).fit(X, y)
     assert not nb.predict_set(X, 0.9)[:, 2].any()
@@ -300,24 +276,20 @@ def test_a_weight_stands_for_copies_of_a_row(model):
 
 
 def test_weights_that_only_compare_rows_do_not_depend_on_their_scale():
-    X, y, _ = drawn(300)
-    weights = np.random.default_rng(1).uniform(0.5, 2.0, size=300)
-    asked, _, _ = drawn(100, 2)
-    p = [
-        nv.NaiveBayes(model="textbook").fit(X, y).conformalize(*drawn(300, 5)[:2], by * weights, held_out=True)
-        for by in (1.0, 10.0)
-    ]
-    assert np.array_equal(p[0].predict_set(asked), p[1].predict_set(asked))
-    assert np.allclose(p[0].predict_interval(asked, None), p[1].predict_interval(asked, None))
-
-
-def test_class_weights_change_answers_and_not_what_is_counted():
-    X, y, _ = drawn(400)
-    scores = scores_of(nv.NaiveBayes(class_weight="balanced").fit(X, y))
+    (X, y, _), (asked, _, _) = drawn(300), drawn(100, 2)
+    weights, rest = np.random.default_rng(1).uniform(0.5, 2.0, size=300), drawn(300, 5)[:2]
+    a, b = (
+        nv.NaiveBayes(model="textbook").fit(X, y).conformalize(*rest, by * weights, held_out=True) for by in (1.0, 10.0)
+    )
+    assert np.array_equal(a.predict_set(asked), b.predict_set(asked))
+    assert np.allclose(a.predict_interval(asked, None), b.predict_interval(asked, None))
+    scores = scores_of(
+        nv.NaiveBayes(class_weight="balanced").fit(X, y)
+    )  # which changes predictions, not what is counted
     assert np.allclose(scores.held_out.own.sum(axis=1), np.bincount(y))
 
 
-def test_soft_labels_count_by_their_proportions():
+def test_rows_with_soft_labels_or_without_a_label_need_held_out_rows():
     X, y, p = drawn(300)
     nb = nv.NaiveBayes(model="textbook").fit(X, y)
     asked, _, soft = drawn(100, 7)
@@ -325,10 +297,6 @@ def test_soft_labels_count_by_their_proportions():
     assert np.allclose(scores_of(nb).held_out.own.sum(axis=1), soft.sum(axis=0))
     with pytest.raises(InvalidInput, match="held_out=True"):
         nb.conformalize(X, pd.DataFrame(p, columns=[0, 1, 2]))
-
-
-def test_rows_without_a_label_need_rows_that_were_held_out():
-    X, y, _ = drawn(200)
     known = pd.Series(y).astype(object)
     known[:50] = None
     nb = nv.NaiveBayes(model="textbook", unlabelled="em", estimate="map").fit(X, known)
@@ -352,17 +320,16 @@ def test_rows_that_were_never_counted_are_refused(fitted):
 # -- models that change, files, merging --------------------------------------------------------------------------------
 
 
-def test_a_plain_fit_scores_nothing(fitted):
+def test_rows_are_scored_when_a_set_is_asked_for(fitted):
     _, X, y = fitted
     nb = nv.NaiveBayes().fit(X, y)
     nb.predict(X)
     assert nb.fitted_.state.held_out.scores is None
+    copy = nv.NaiveBayes.from_fitted(nb.fitted_)
+    copy.predict_set(X)
+    assert nb.fitted_.state.held_out.scores is None
     nb.predict_set(X)
     assert nb.fitted_.state.held_out.scores.rows == len(y)
-
-
-def test_scores_are_those_of_the_rows_that_were_counted(fitted):
-    nb, X, y = fitted
     given = nv.NaiveBayes().fit(X, y).conformalize(X, y)
     assert np.allclose(tables_of(scores_of(nb)), tables_of(scores_of(given)))
 
@@ -378,13 +345,9 @@ def test_rows_that_come_and_go_are_scored_with_the_model(fitted):
     nb.forget(X[300:], y[300:])
     assert nb.fitted_.state.held_out.scores is None
     assert np.array_equal(nb.predict_set(asked), nv.NaiveBayes().fit(X[:300], y[:300]).predict_set(asked))
-
-
-def test_a_forgotten_row_leaves_no_score_of_a_model_without_rows(fitted):
-    _, X, y = fitted
-    nb = nv.NaiveBayes(model="textbook").fit(X, y).conformalize(X, y)
+    textbook = nv.NaiveBayes(model="textbook").fit(X, y).conformalize(X, y)
     with pytest.raises(InvalidInput, match="no held-out scores"):
-        nb.forget(X[:1], y[:1]).predict_set(X)
+        textbook.forget(X[:1], y[:1]).predict_set(X)
 
 
 def test_other_settings_need_other_scores(fitted, tmp_path):
@@ -407,7 +370,9 @@ def test_other_settings_need_other_scores(fitted, tmp_path):
 
 def test_a_file_holds_the_scores_that_were_made(fitted, tmp_path):
     nb, X, y = fitted
-    path = tmp_path / "model.parquet"
+    path, fresh = tmp_path / "model.parquet", nv.NaiveBayes().fit(X, y)
+    fresh.save(path, rows=True)
+    assert np.array_equal(nv.load(path).predict_set(X), nb.predict_set(X))
     nv.NaiveBayes().fit(X, y).save(path)
     with pytest.raises(InvalidInput, match=r"no held-out scores.*conformalize\(X, y\)"):
         nv.load(path).predict_set(X)
@@ -421,28 +386,17 @@ def test_a_file_holds_the_scores_that_were_made(fitted, tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"bins": 7},
-        {"counts": "!"},
-        {"counts": "eJwDAAAAAAE="},
-        {"squares": -1.0},
-        {"squares": float("inf")},
-        {"squares": "many"},
-    ],
+    [{"bins": 7}, {"counts": "!"}, {"counts": "eJwDAAAAAAE="}, *({"squares": n} for n in (-1.0, np.inf, "many"))],
     ids=str,
 )
-def test_a_damaged_table_is_refused(fitted, change):
-    scores = scores_of(fitted[0])
+def test_a_damaged_table_makes_no_model(fitted, change, tmp_path, monkeypatch):
+    nb, scores = fitted[0], scores_of(fitted[0])
+    damaged = scores.to_json() | change
     with pytest.raises((ValueError, TypeError)):
-        HeldOutScores.from_json(scores.to_json() | change, scores.classes)
+        HeldOutScores.from_json(damaged, scores.classes)
     with pytest.raises(ValueError, match="bytes"):
         HeldOutScores.from_json(scores.to_json(), Axis([0, 1, 2, 3]))
-
-
-def test_a_damaged_table_in_a_file_makes_no_model(fitted, tmp_path, monkeypatch):
-    nb, _, _ = fitted
-    said = scores_of(nb).to_json() | {"bins": 7}
-    monkeypatch.setattr(HeldOutScores, "to_json", lambda self: said)
+    monkeypatch.setattr(HeldOutScores, "to_json", lambda self: json.loads(json.dumps(damaged).replace("Infinity", "0")))
     nb.save(tmp_path / "model.parquet")
     with pytest.raises(UnreadableFile, match="makes no classifier"):
         nv.load(tmp_path / "model.parquet")
@@ -456,28 +410,23 @@ def scores_of_parts(nb, X, y, bounds):
 
 
 def test_tables_of_parts_add_up_to_that_of_all_rows(fitted):
-    _, X, y = fitted
+    """Scored in folds, all but the held-out scores do; these keep the weights of all rows, and lie near those refitted.
+
+    Scores under weights that know the rows are no lower on average.
+    """
+    joint, X, y = fitted
     nb = nv.NaiveBayes(model="textbook").fit(X, y)
     one, other = scores_of_parts(nb, X, y, (0, 200, 600))
     whole = scores_of(nb.conformalize(X, y))
     assert np.allclose(tables_of(one + other), tables_of(whole))
     assert (one + other).squares == whole.squares
-    assert np.allclose(tables_of(other + one), tables_of(one + other))
-
-
-def test_tables_of_parts_scored_in_folds_agree_with_that_of_all_rows(fitted):
-    """All but the held-out scores add up; these keep the weights of all rows, and lie near those of weights refitted.
-
-    Scores under weights that know the rows are no lower on average.
-    """
-    nb, X, y = fitted
-    whole, (one, other) = scores_of(nb), scores_of_parts(nb, X, y, (0, 200, 600))
-    both, log_p = one + other, nb.predict_log_proba(drawn(500, 3)[0])
-    assert np.allclose(np.stack(both.counted), np.stack(whole.counted))
-    assert np.allclose(both.held_out.own.sum(axis=1), whole.held_out.own.sum(axis=1))
-    assert np.allclose(both.held_out.other.sum(axis=1), whole.held_out.other.sum(axis=1))
-    assert both.squares == whole.squares
+    whole, (one, other) = scores_of(joint), scores_of_parts(joint, X, y, (0, 200, 600))
+    both, log_p = one + other, joint.predict_log_proba(drawn(500, 3)[0])
     assert np.allclose(tables_of(other + one), tables_of(both))
+    assert np.allclose(np.stack(both.counted), np.stack(whole.counted))
+    for mine, theirs in zip(both.held_out, whole.held_out, strict=True):
+        assert np.allclose(mine.sum(axis=1), theirs.sum(axis=1))
+    assert both.squares == whole.squares
     known, refitted = (scores.p_values(log_p) for scores in (both, whole))
     assert np.abs(known - refitted).max() < 0.06
     assert known.mean() <= refitted.mean() + 1e-3
@@ -486,53 +435,30 @@ def test_tables_of_parts_scored_in_folds_agree_with_that_of_all_rows(fitted):
 def test_a_class_that_a_table_does_not_know_counts_as_improbable(fitted):
     scores = scores_of(fitted[0])
     more = scores.of_classes([0, 1, 2, 3])
-    assert more.held_out.own[3].sum() == 0
-    assert more.held_out.other[3, 0] == scores.rows
+    assert (more.held_out.own[3].sum(), more.held_out.other[3, 0]) == (0, scores.rows)
     assert np.array_equal(more.held_out.own[:3], scores.held_out.own)
     assert (scores + more).rows == 2 * scores.rows
 
 
-def test_merged_models_add_up_their_scores(tmp_path):
-    X, y, _ = drawn(800)
-    parts = []
-    for at in (slice(0, 400), slice(400, 800)):
-        nb = nv.NaiveBayes(model="textbook").fit(X[at], y[at]).conformalize(X[at], y[at])
-        nb.save(tmp_path / "part.parquet")
-        parts.append(nv.load(tmp_path / "part.parquet"))
-    merged, (asked, truth, _) = nv.merge(parts), drawn(800, 9)
-    assert np.allclose(tables_of(scores_of(merged)), sum(tables_of(scores_of(part)) for part in parts))
-    assert 0.86 < merged.predict_set(asked)[np.arange(800), truth].mean() < 0.94
-    parts[0].fit(X, y)
-    with pytest.raises(InvalidInput, match="no held-out scores"):
-        nv.merge(parts).predict_set(X)
-
-
 @pytest.mark.filterwarnings("ignore::naively.errors.CombinedWeightsWarning")
-def test_merged_default_models_without_rows_keep_sets(tmp_path):
+@pytest.mark.parametrize("model", ["textbook", "auto"])
+def test_merged_models_add_up_their_scores(model, tmp_path):
     X, y, _ = drawn(1200)
     parts = []
     for at in (slice(0, 600), slice(600, 1200)):
-        nb = nv.NaiveBayes().fit(X[at], y[at])
+        nb = nv.NaiveBayes(model=model).fit(X[at], y[at])
+        if model == "textbook":
+            nb.conformalize(X[at], y[at])
         nb.predict_set(X[:1])
         nb.save(tmp_path / "part.parquet")
         parts.append(nv.load(tmp_path / "part.parquet"))
     merged, (asked, truth, _) = nv.merge(parts), drawn(1200, 9)
-    assert scores_of(merged).rows == 1200
+    assert np.allclose(tables_of(scores_of(merged)), sum(tables_of(scores_of(part)) for part in parts))
     assert 0.86 < merged.predict_set(asked)[np.arange(1200), truth].mean() < 0.94
-
-
-def test_a_file_with_rows_needs_no_scores(fitted, tmp_path):
-    nb, X, y = fitted
-    nv.NaiveBayes().fit(X, y).save(tmp_path / "model.parquet", rows=True)
-    assert np.array_equal(nv.load(tmp_path / "model.parquet").predict_set(X), nb.predict_set(X))
-
-
-def test_copies_have_scores_of_their_own(fitted):
-    _, X, y = fitted
-    nb = nv.NaiveBayes().fit(X, y)
-    other = nv.NaiveBayes.from_fitted(nb.fitted_)
-    other.predict_set(X)
-    assert nb.fitted_.state.held_out.scores is None
+    if model == "textbook":
+        parts[0].fit(X, y)
+        with pytest.raises(InvalidInput, match="no held-out scores"):
+            nv.merge(parts).predict_set(X)
 
 
 # -- the command line --------------------------------------------------------------------------------------------------
@@ -564,40 +490,34 @@ def test_predict_writes_sets_and_intervals(files):
     assert np.allclose(found["low"], low[np.arange(300), answer])
     assert np.allclose(found["high(mid)"], high[:, 2])
     assert ((found["low"] <= found["probability"]) & (found["probability"] <= found["high"])).all()
-
-
-def test_predict_has_no_interval_where_there_is_no_answer(files):
-    rows, model = files / "rows.csv", files / "scored.parquet"
     run("predict", model, rows, "-o", files / "out.csv", "--reject", "0.2", "--interval", "venn-abers", "-q")
     found = pd.read_csv(files / "out.csv")
     assert 0 < found["answer"].isna().sum() < 300
     assert (found["answer"].isna() == found["low"].isna()).all()
 
 
-def test_explain_shows_the_set_and_the_interval(files):
+def test_explain_and_show_say_what_is_certain(files):
     rows, model = files / "rows.csv", files / "scored.parquet"
     said = run("explain", model, rows, "--set", "0.99", "--by-class", "--interval", "0.8")
     assert "Classes that cannot be ruled out at level 0.99: " in said
     assert "0.8 interval" in said
     found = json.loads(run("explain", model, rows, "--json", "--set", "0.99", "--interval", "venn-abers"))
-    assert set(found["set"]) <= set(found["probabilities"])
-    assert set(found["intervals"]) == set(found["probabilities"])
+    assert set(found["set"]) <= set(found["probabilities"]) == set(found["intervals"])
     assert all(low <= high for low, high in found["intervals"].values())
+    assert "Held-out scores of 300 rows, for --set and --interval." in run("show", model)
+    for name, scored in (("scored", 300), ("plain", None)):
+        assert json.loads(run("show", files / f"{name}.parquet", "--json"))["scored_rows"] == scored
 
 
-def test_show_says_how_many_rows_were_scored(files):
-    assert "Held-out scores of 300 rows, for --set and --interval." in run("show", files / "scored.parquet")
-    assert json.loads(run("show", files / "scored.parquet", "--json"))["scored_rows"] == 300
-    assert json.loads(run("show", files / "plain.parquet", "--json"))["scored_rows"] is None
-
-
-def test_what_cannot_be_answered_is_said(files):
-    rows = files / "rows.csv"
-    assert "naively fit --conformalize" in run("predict", files / "plain.parquet", rows, "--set", "0.9", fails=True)
-    assert "--set 0.9" in run("predict", files / "scored.parquet", rows, "--by-class", fails=True)
-    assert "--set 0.9" in run("explain", files / "scored.parquet", rows, "--by-class", fails=True)
-    assert "0<x<1" in run("predict", files / "scored.parquet", rows, "--interval", "90", fails=True)
-    assert "range" in run("predict", files / "scored.parquet", rows, "--set", "1", fails=True)
+def test_what_cannot_be_told_is_said(files):
+    for command, model, options, said in (
+        ("predict", "plain", ["--set", "0.9"], "naively fit --conformalize"),
+        ("predict", "scored", ["--by-class"], "--set 0.9"),
+        ("explain", "scored", ["--by-class"], "--set 0.9"),
+        ("predict", "scored", ["--interval", "90"], "0<x<1"),
+        ("predict", "scored", ["--set", "1"], "range"),
+    ):
+        assert said in run(command, files / f"{model}.parquet", files / "rows.csv", *options, fails=True)
 
 
 def test_a_textbook_model_of_files_is_scored_by_reading_them_again(files):

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-import naively as nv
 from naively.model.joint.sample import RowClasses
 from naively.model.joint.word_offset_fitting import frequent_words
 from naively.model.joint.word_offsets import WordOffsetScores, word_scales
+
+import naively as nv
 from naively.model.recipe import RECIPE
 
 COPIES = 6

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .judge.scores import Scores
     from .model.em import Expected
     from .stats import Counts, Moments, Table
-    from .stats.adding import add
+    from .stats.counts import add
 
 __version__ = "0.1.0"
 
@@ -40,7 +40,7 @@ _HOMES = {
     "load": "estimator.load",
     "Look": "estimator.look",
     "look": "estimator.look",
-    "add": "stats.adding",
+    "add": "stats.counts",
     "compare": "explain.report",
     "count": "counting.rows",
     "cross_validate": "estimator.cross_validation",

@@ -1,4 +1,4 @@
-"""Products and decompositions of matrices of numbers: the same bits wherever they are computed, whatever runs beside.
+"""Products and decompositions of matrices of numbers: the same bits wherever they are computed.
 
 The library behind NumPy's products (BLAS) adds up in an order that depends on its threads, on how many of them are
 free, and on the processor. Our kernels do not; so no other module uses that library.

@@ -47,7 +47,7 @@ def allowed(n_jobs: int | None = None, cells: int = WORTHWHILE) -> int:
 
 @dataclass(frozen=True)
 class SharedThreads:
-    """Threads that are there for the work of one call, such as a fit: so many, and the pool that they wait in.
+    """Threads that are there for the work of one call, such as a fit: their number, and the pool that they wait in.
 
     A thread of a pool has no pool itself: if it waited for others of its own pool, it could wait forever.
     """
@@ -61,7 +61,7 @@ _SHARED: ContextVar[SharedThreads | None] = ContextVar("naively threads", defaul
 
 @contextmanager
 def shared_threads(threads: int) -> Iterator[None]:
-    """Let `in_threads` and kernels within share so many threads, which start once and end with the block."""
+    """Let `in_threads` and kernels within share this many threads, which start once and end with the block."""
     if threads < 2 or _SHARED.get() is not None:
         yield
         return

@@ -77,10 +77,7 @@ def add_column(
     accumulator: AnyAccumulator, x: Matrix, y: Codes, weights: Floats | None, threads: int, name: str = "X"
 ) -> None:
     """Count one column, which may be a whole matrix; a row that is refused changes nothing."""
-    if isinstance(accumulator, TableAccumulator):
-        row = (accumulator.add_sparse if is_sparse(x) else accumulator.add_dense)(x, y, weights, threads)
-    else:
-        row = accumulator.add(x, y, weights, threads)
+    row = accumulator.add(x, y, weights, threads)
     if row >= 0:
         raise refused_cell(name, accumulator, x, row)
 

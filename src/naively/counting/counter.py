@@ -17,9 +17,9 @@ from ..data.grid import Grid
 from ..data.schema import Schema
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite_cell
 from ..stats import Axis, Counts
+from ..stats.accumulators import CodesAccumulator, MomentsAccumulator, Vocabulary
 from ..stats.arithmetic import subtract
 from ..stats.counts import ColumnStatistic
-from ..stats.growing import GrowingLabels, GrowingMoments, Vocabulary
 from ..stats.pairs import JointCounts
 from ..text import TextRows
 from . import arrays
@@ -69,7 +69,9 @@ class TableCounter:
 
     def _empty(self) -> None:
         self.rows: Floats = np.zeros(max(len(self.classes), 1))
-        self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
+        one, numbers = Axis.numbered(1), Axis.numbered(len(self.of_numbers))
+        self.labels = CodesAccumulator(one, np.zeros(len(self.of_labels)), allow_missing=False)
+        self.numbers = MomentsAccumulator(one, numbers)
         self.vectors: dict[str, WideAccumulator] = {
             n: empty_accumulator(self.schema[n], 0, reader) for n, reader in self.readers.items()
         }
@@ -254,7 +256,8 @@ class TableCounter:
         for name, matrix in vectors.items():
             add_wide(self.vectors[name], name, matrix, y, weights, threads)
         if codes is not None:
-            self.labels.add(codes, y, weights, threads)
+            row = self.labels.add(codes, y, weights, threads)
+            assert row < 0, "a code without room"  # the vocabulary gave it, and room was made
         if self.together is not None:
             self.together.add(numbers, codes, y, weights, threads)
         arrays.add_rows(self.rows, y, weights)
@@ -307,7 +310,7 @@ class TableCounter:
         """Return the columns of labels and numbers in which every cell that was counted is missing."""
         self.make_room()
         classes = list(self.classes.places)
-        seen = self.numbers.moments(classes, Axis(classes)).n.sum(axis=0) if self.of_numbers else np.zeros(0)
+        seen = self.numbers.value(Axis(classes), classes).n.sum(axis=0) if self.of_numbers else np.zeros(0)
         found = [column.name for column, n in zip(self.of_numbers, seen.tolist(), strict=True) if not n]
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
             if not self.labels.part(at, len(words), len(classes))[1:].any():
@@ -333,7 +336,7 @@ class TableCounter:
             part = self.labels.part(at, len(words), classes)
             part += other.labels.part(at, len(words), classes)
         axis = Axis.numbered(classes)
-        both = self.numbers.moments(axis.labels, axis) + other.numbers.moments(axis.labels, axis)
+        both = self.numbers.value(axis, axis.labels) + other.numbers.value(axis, axis.labels)
         self.numbers.take(both, axis.labels)
         if self.together is not None and other.together is not None:
             self.together.absorb(other.together)
@@ -356,7 +359,7 @@ class TableCounter:
         for at, words in enumerate(self.words):
             size = (at, len(words), classes)
             rest.labels.part(*size)[:] = subtract(self.labels.part(*size), part.labels.part(*size))
-        both = self.numbers.moments(axis.labels, axis) - part.numbers.moments(axis.labels, axis)
+        both = self.numbers.value(axis, axis.labels) - part.numbers.value(axis, axis.labels)
         rest.numbers.take(both, axis.labels)
         for name, mine in self.vectors.items():
             rest.vectors[name] = empty_accumulator(self.schema[name], mine.width, self.readers.get(name))
@@ -377,7 +380,7 @@ class TableCounter:
         found: dict[str, ColumnStatistic] = {}
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
             found[column.name] = self.labels.table(at, words, seen, axis, declared_levels(column))
-        moments = self.numbers.moments(seen, axis)
+        moments = self.numbers.value(axis, seen)
         found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
         found |= {name: accumulated_statistic(vectors, seen, axis) for name, vectors in self.vectors.items()}
         columns = {name: found[name] for name in self.schema.names if name in found}

@@ -6,7 +6,7 @@ from .._types import CellLike, Label
 from ..data.column import Column
 from ..data.dict_rows import Reader, label_reader
 from ..families import Bernoulli, Bins, Ordinal
-from ..stats.growing import Vocabulary
+from ..stats.accumulators import Vocabulary
 
 
 def label_coder(column: Column, words: Vocabulary) -> Reader:

@@ -22,7 +22,7 @@ from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Message, RowNumber, Setting
 from ..files.columns import TextsReadAsMissing
 from ..files.file import File, FileBlock
-from ..stats.row_weights import weights_of_column
+from ..stats.arithmetic import weights_of_column
 from .ahead import ahead
 from .counter import TableCounter
 from .encoded_rows import EncodedRows

@@ -135,7 +135,7 @@ def do_vary(counter: TableCounter) -> list[bool]:
     if not counter.of_numbers:
         return []
     seen = list(counter.classes.places)
-    overall = counter.numbers.moments(seen, Axis(seen)).overall()
+    overall = counter.numbers.value(Axis(seen), seen).overall()
     spread: list[bool] = (overall.variance[0] > 1e-18 * overall.mean[0] ** 2).tolist()
     return spread
 

@@ -9,8 +9,8 @@ import numpy as np
 from .. import _kernels
 from .._types import AnyArray, Codes, Floats, Label, Places
 from ..data.grid import Cells, Grid, LabelPlaces, label_places
+from ..stats.accumulators import Vocabulary, with_room
 from ..stats.axis import Axis
-from ..stats.growing import Vocabulary, room_for
 from ..stats.pairs import JointCounts, on_classes
 
 # Rows that are laid out at once: enough for many threads, few enough to stay small beside the data.
@@ -32,11 +32,7 @@ class JointCounter:
 
     def make_room(self, classes: int) -> None:
         """Make room for so many classes."""
-        room = len(self.products)
-        if classes > room:
-            more = room_for(room, classes) - room
-            self.fine = np.concatenate([self.fine, np.zeros((self.grid.fine_bins, more))], axis=1)
-            self.products = np.concatenate([self.products, np.zeros((more, *self.products.shape[1:]))])
+        self.fine, self.products = with_room(self.fine, 1, classes), with_room(self.products, 0, classes)
 
     def _laid_places(self) -> LabelPlaces:
         """Return the code on the grid of each code of the vocabularies; -1 for labels that are not distinguished."""

@@ -20,7 +20,7 @@ from .._types import AnyArray, Codes, Floats, Hashes, Label, Longs, Matrix
 from ..data.encoding import ROWS as BLOCK
 from ..data.frame import Frame
 from ..stats.accumulators import offsets_of
-from ..stats.hashing import mix_hashes
+from ..stats.arithmetic import mix_hashes
 from ..text import TextRows
 from .arrays import kernel_matrix
 from .counter import TableCounter

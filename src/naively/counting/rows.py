@@ -24,7 +24,7 @@ from ..errors.message import ANY_VALUE, Message, RowNumber, Setting
 from ..files.columns import TextsReadAsMissing
 from ..files.file import File, file_of
 from ..stats import Counts
-from ..stats.row_weights import checked_row_weights, weights_of_column
+from ..stats.arithmetic import checked_row_weights, weights_of_column
 from .cell_notes import about_cells
 from .counter import TableCounter
 from .encoded_rows import EncodedRows

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from .._types import Codes, Floats, Hashes, Longs, Mask, Places
 from ..data.frame import Frame, frame_of
-from ..stats.hashing import mix_hashes
+from ..stats.arithmetic import mix_hashes
 
 # The rows of a sample, at most; of up to twice as many rows all are kept. If texts are longer than so many bytes
 # together, there are fewer rows, but some in any case.

@@ -14,8 +14,8 @@ from ..data.target import SoftLabels, Target
 from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
 from ..errors.message import Message, MessagePart, Setting
 from ..stats import Counts
-from ..stats.class_weights import times_class_weights
-from ..stats.row_weights import MOST_WEIGHT
+from ..stats.arithmetic import MOST_WEIGHT
+from ..stats.counts import times_class_weights
 from .counter import TableCounter
 from .files import ByClass, FileRows, check_class_names
 from .rows import Rows

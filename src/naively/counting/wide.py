@@ -17,11 +17,11 @@ from ..data.values import ColumnValues
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..families import Bernoulli, Words
 from ..families.family import row_blocks
-from ..families.sparse_numbers import DENSE
+from ..families.numbers import DENSE
 from ..stats import Axis, Moments, Table, WordTable
+from ..stats.accumulators import MomentsAccumulator, TableAccumulator
 from ..stats.counts import ColumnStatistic
-from ..stats.growing import GrowingMoments, GrowingTable
-from ..stats.word_cells import WordCells
+from ..stats.word_table import WordCells
 from ..text import TextReader, TextRows, Tokens
 from . import arrays
 
@@ -60,7 +60,7 @@ class GrowingWords:
         """Count the words of some texts."""
         x.count(y, self.classes, weights, self.times, self.sums)
 
-    def table(self, classes: Sequence[Label], axis: Axis) -> WordTable:
+    def value(self, axis: Axis, classes: Sequence[Label]) -> WordTable:
         """Return the counts of all rows so far, the classes sorted."""
         place = axis.places(classes).tolist()
         return WordTable.of_cells(axis, self.reader, WordCells(*self.sums.cells(len(axis), len(self.reader), place)))
@@ -92,17 +92,17 @@ class GrowingWordCounts:
     """Fills a WordTable of a matrix of counts: its columns are the words, and its rows the texts."""
 
     def __init__(self, width: int) -> None:
-        self.width, self.times, self.texts = width, GrowingTable(width, None), GrowingTable(width, 0.0)
+        self.width, self.times, self.texts = width, empty_table(width, None), empty_table(width, 0.0)
 
     def make_room(self, classes: int) -> None:
         """Make room for so many classes."""
         self.times.make_room(classes)
         self.texts.make_room(classes)
 
-    def table(self, classes: Sequence[Label], axis: Axis) -> WordTable:
+    def value(self, axis: Axis, classes: Sequence[Label]) -> WordTable:
         """Return the counts of all rows so far, the classes sorted."""
-        times, texts = (part.table(classes, axis).on(axis) for part in (self.times, self.texts))
-        return WordTable(axis, matrix_columns(self.width), times.copy(), texts.copy())
+        times, texts = (part.value(axis, classes).on(axis) for part in (self.times, self.texts))
+        return WordTable(axis, matrix_columns(self.width), times, texts)
 
     def take(self, table: WordTable | Table, classes: Sequence[Label]) -> None:
         """Hold these counts from now on, the classes by their codes; of a plain table, each count is a row."""
@@ -112,7 +112,12 @@ class GrowingWordCounts:
             part.take(Table(table.classes, part.values, n), classes)
 
 
-WideAccumulator = GrowingWords | GrowingWordCounts | GrowingMoments | GrowingTable
+WideAccumulator = GrowingWords | GrowingWordCounts | MomentsAccumulator | TableAccumulator
+
+
+def empty_table(width: int, threshold: float | None) -> TableAccumulator:
+    """Return an accumulator of a table with this many columns, and room for one class."""
+    return TableAccumulator(Axis.numbered(1), Axis.numbered(width), threshold)
 
 
 def matrix_columns(width: int) -> TextReader:
@@ -153,15 +158,15 @@ def empty_accumulator(column: Column, width: int, reader: TextReader | None = No
         assert isinstance(column.family, Words)
         return GrowingWords(reader, column.family.times)
     if column.family.statistic is Moments:
-        return GrowingMoments(width)
+        return MomentsAccumulator(Axis.numbered(1), Axis.numbered(width))
     if isinstance(column.family, Words):
         return GrowingWordCounts(width)
-    return GrowingTable(width, column.family.threshold if isinstance(column.family, Bernoulli) else None)
+    return empty_table(width, column.family.threshold if isinstance(column.family, Bernoulli) else None)
 
 
 def accumulated_statistic(wide: WideAccumulator, classes: Sequence[Label], axis: Axis) -> ColumnStatistic:
     """Return what was counted of a wide column; the classes in the order of their codes, and as they are sorted."""
-    return wide.moments(classes, axis) if isinstance(wide, GrowingMoments) else wide.table(classes, axis)
+    return wide.value(axis, classes)
 
 
 def absorb_accumulator(mine: WideAccumulator, theirs: WideAccumulator, classes: int) -> None:
@@ -172,11 +177,11 @@ def absorb_accumulator(mine: WideAccumulator, theirs: WideAccumulator, classes: 
     elif isinstance(mine, GrowingWordCounts) and isinstance(theirs, GrowingWordCounts):
         for own, other in ((mine.times, theirs.times), (mine.texts, theirs.texts)):
             own.n[:classes] += other.n[:classes]
-    elif isinstance(mine, GrowingTable) and isinstance(theirs, GrowingTable):
+    elif isinstance(mine, TableAccumulator) and isinstance(theirs, TableAccumulator):
         mine.n[:classes] += theirs.n[:classes]
-    elif isinstance(mine, GrowingMoments) and isinstance(theirs, GrowingMoments):
+    elif isinstance(mine, MomentsAccumulator) and isinstance(theirs, MomentsAccumulator):
         axis = Axis.numbered(classes)
-        mine.take(mine.moments(axis.labels, axis) + theirs.moments(axis.labels, axis), axis.labels)
+        mine.take(mine.value(axis, axis.labels) + theirs.value(axis, axis.labels), axis.labels)
 
 
 def add_wide(
@@ -186,7 +191,7 @@ def add_wide(
     if isinstance(accumulator, GrowingWords):
         accumulator.add(x, y, weights)
         return
-    if isinstance(accumulator, GrowingMoments) and arrays.is_sparse(x):
+    if isinstance(accumulator, MomentsAccumulator) and arrays.is_sparse(x):
         add_sparse(accumulator, name, x, y, weights, threads)
         return
     if isinstance(accumulator, GrowingWordCounts):
@@ -205,7 +210,7 @@ def add_wide(
 
 
 def add_sparse(
-    accumulator: GrowingMoments, name: str, x: Matrix, y: Codes, weights: Floats | None, threads: int
+    accumulator: MomentsAccumulator, name: str, x: Matrix, y: Codes, weights: Floats | None, threads: int
 ) -> None:
     """Count the numbers of a sparse matrix, whose empty cells are zeros, some rows at a time."""
     large = np.flatnonzero(np.abs(x.data) > arrays.LARGEST)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 from .._types import Json, JsonObject, Label
-from ..errors import DoesNotFit, InvalidSetting
+from ..errors import IncompatibleCounts, InvalidSetting
 from ..errors.message import PythonOnly, Setting
 from ..families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, Ordinal, Words
 from ..families.ordinal import shown_levels
@@ -210,7 +210,7 @@ def check_levels(a: Column, b: Column) -> None:
     """Refuse levels that stand in another order, or that only the second column has."""
     ours, theirs = (c.family.levels if isinstance(c.family, Ordinal) else None for c in (a, b))
     if ours and theirs and [level for level in ours if level in theirs] != list(theirs):
-        raise DoesNotFit(
+        raise IncompatibleCounts(
             f"Column {a.name!r} has the levels {list(ours)} in one and {list(theirs)} in the other; give both "
             "the same: nv.Ordinal(levels=[…]).",
             column=a.name,

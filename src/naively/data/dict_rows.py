@@ -12,7 +12,7 @@ from .._types import CellLike, ColumnLike, TableLike
 from ..errors import InvalidInput, infinite_cell
 from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
-from ..stats.missing import is_missing
+from ..stats.axis import is_missing
 from .cell_format import USUAL, exact_names
 from .cells import CellType, NotRead, convert_cells, one_number
 from .column import Column, same_kind

@@ -15,7 +15,7 @@ from .._types import AnyArray, CellLike, ColumnLike, Label, Matrix, Objects, Pla
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from ..families import Ordinal
-from ..stats.missing import is_missing
+from ..stats.axis import is_missing
 from .cell_format import USUAL
 from .column import NOUNS, Column, FamilyLike, FamilySettings, family_of, wants_text
 from .pandas_types import arrow_labels, known_series

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from .._types import Json, JsonObject, Label
-from ..errors import DoesNotFit, InvalidInput
+from ..errors import IncompatibleCounts, InvalidInput
 from ..errors.message import Message
 from ..families import Family
 from ..stats import Counts
@@ -166,11 +166,11 @@ class Schema:
         for column in self.columns:
             if column.name in other and not same_kind(other[column.name].type, column.type):
                 found = f"{NOUNS[column.type]} and {NOUNS[other[column.name].type]}"
-                raise DoesNotFit(
+                raise IncompatibleCounts(
                     f"Column {column.name!r} holds {found}; convert one of them before counting.", column=column.name
                 )
             if column.name in other and column_cuts(column) != column_cuts(other[column.name]):
-                raise DoesNotFit(
+                raise IncompatibleCounts(
                     f"Column {column.name!r} is cut into other bins on each side; give both the same schema, such as "
                     "NaiveBayes(families=first.schema_), or the same nv.Bins(cuts=[...]).",
                     column=column.name,

@@ -15,7 +15,7 @@ from .._frames import is_of_pandas
 from .._types import AnyArray, ColumnLike, DType, Floats, Label, TableLike
 from ..errors import InvalidInput
 from ..errors.message import Message, PythonOnly, RowNumber
-from ..stats.missing import is_missing
+from ..stats.axis import is_missing
 from .frame import frame_of, object_array, series_values
 from .values import ColumnValues, type_of_value
 

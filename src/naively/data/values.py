@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from .._types import AnyArray, CellLike, ColumnLike, Floats, Label, Places
 from ..errors import InvalidInput
-from ..stats.missing import is_missing
+from ..stats.axis import is_missing
 from .arrow_arrays import numpy_values
 from .cell_format import USUAL
 from .cells import FEW as LOOKED_AT

@@ -3,18 +3,18 @@
 ::
 
     NaivelyError
-    ├── LikelihoodFell (also a RuntimeError)  a step of expectation-maximization lowered the likelihood
-    ├── NotInstalled (also an ImportError)    an optional library is not installed
+    ├── ConvergenceError (also a RuntimeError)  a step of expectation-maximization lowered the likelihood
+    ├── NotInstalled (also an ImportError)      an optional library is not installed
     └── InvalidInput (also a ValueError)
-        ├── NotAPart        a subtraction of rows that were never counted
-        │   └── RowNotCounted  a row to forget that is not among those that are kept
-        ├── DoesNotFit      two statistics that cannot be added
-        ├── NumberTooLarge  a number whose square cannot be summed
-        ├── RowRefused      a cell that cannot be counted or scored
-        ├── InvalidSetting  a setting outside its range
-        ├── UnreadableFile  a model file that is missing, incomplete or damaged
-        ├── UnwritableFile  a model that cannot be saved, or a file that cannot be written
-        └── UnreadableRows  a data file, or a line of one, that cannot be read
+        ├── NotASubset          a subtraction of rows that were never counted
+        │   └── RowNotCounted   a row to forget that is not among the rows of the model
+        ├── IncompatibleCounts  two statistics that cannot be added
+        ├── NumberTooLarge      a number whose square cannot be summed
+        ├── RowRefused          a cell that cannot be counted or scored
+        ├── InvalidSetting      a setting outside its range
+        ├── UnreadableFile      a model file that is missing, incomplete or damaged
+        ├── UnwritableFile      a model that cannot be saved, or a file that cannot be written
+        └── UnreadableRows      a data file, or a line of one, that cannot be read
 
     StaleWarning (a UserWarning)             a calibration that was fitted for other counts or settings
     WeightWarning (a UserWarning)            row weights whose sum is far from the number of rows
@@ -36,24 +36,12 @@ from __future__ import annotations
 import sys
 from copy import copy
 from os import PathLike
-from typing import TYPE_CHECKING, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Self
 
 from .message import Message, MessagePart, RowNumber, Setting
 
 if TYPE_CHECKING:
     from .._types import Label
-
-
-class ErrorFields(TypedDict, total=False):
-    """The attributes of an error."""
-
-    row: int
-    column: Label
-    path: str
-    line: int
-    setting: str
-    value: object
-    classes: list[Label]
 
 
 class NaivelyError(Exception):
@@ -104,7 +92,7 @@ class NaivelyError(Exception):
     value: object = None
     classes: list[Label] | None = None
 
-    def __init__(self, *parts: str | MessagePart, **fields: Unpack[ErrorFields]) -> None:
+    def __init__(self, *parts: str | MessagePart, **fields: object) -> None:
         super().__init__(Message(*parts))
         for part in self.message.parts:
             if isinstance(part, RowNumber):
@@ -153,7 +141,7 @@ def _restored_error(kind: type[NaivelyError], args: tuple[object, ...], fields: 
     return error
 
 
-class LikelihoodFell(NaivelyError, RuntimeError):
+class ConvergenceError(NaivelyError, RuntimeError):
     """A step of expectation-maximization lowered the likelihood, which only rounding can cause.
 
     Attributes
@@ -195,7 +183,7 @@ class InvalidInput(NaivelyError, ValueError):
     """
 
 
-class NotAPart(InvalidInput):
+class NotASubset(InvalidInput):
     """A subtraction of rows that were never counted: a count would become negative.
 
     Attributes
@@ -221,12 +209,12 @@ class NotAPart(InvalidInput):
         )
         self.label, self.counted, self.taken, self.what = label, counted, taken, what
 
-    def in_column(self, column: Label) -> NotAPart:
+    def in_column(self, column: Label) -> NotASubset:
         """Return the same error with the name of the column."""
-        return NotAPart(column, self.label, self.value, self.counted, self.taken, self.what)
+        return NotASubset(column, self.label, self.value, self.counted, self.taken, self.what)
 
 
-class RowNotCounted(NotAPart):
+class RowNotCounted(NotASubset):
     """A row to forget that was never counted, or not so often."""
 
     def __init__(self, row: int) -> None:
@@ -240,7 +228,7 @@ class RowNotCounted(NotAPart):
         self.label, self.counted, self.taken, self.what = None, 0.0, 1.0, "number of rows"
 
 
-class DoesNotFit(InvalidInput):
+class IncompatibleCounts(InvalidInput):
     """Two statistics of different kinds or columns, which cannot be added or subtracted."""
 
 
@@ -298,7 +286,7 @@ class InvalidSetting(InvalidInput):
     smoothing -1
     """
 
-    def __init__(self, *parts: str | MessagePart, **fields: Unpack[ErrorFields]) -> None:
+    def __init__(self, *parts: str | MessagePart, **fields: object) -> None:
         super().__init__(*parts, **fields)
         first = next((part for part in self.message.parts if isinstance(part, Setting)), None)
         if first is not None and self.setting is None:

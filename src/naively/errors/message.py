@@ -7,7 +7,7 @@ searches a finished text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from types import EllipsisType
 from typing import TYPE_CHECKING, NoReturn, Self
@@ -131,7 +131,7 @@ class Message(str):
 
     def __new__(cls, *parts: str | MessagePart) -> Self:
         """Compose the text."""
-        flat = tuple(_flattened(parts))
+        flat = tuple(inner for part in parts for inner in (part.parts if isinstance(part, Message) else (part,)))
         text = "".join(map(str, flat))
         if flat and isinstance(flat[0], RowNumber) and flat[0].path is None:
             text = text[0].upper() + text[1:]
@@ -175,26 +175,3 @@ def _part_of(fields: dict[str, Json]) -> MessagePart:
     if fields.get("value") == ANY_VALUE:  # JSON knows no expressions
         fields["value"] = ANY_VALUE
     return KINDS[fields.pop("kind")](**fields)
-
-
-def _flattened(parts: Sequence[str | MessagePart]) -> Iterator[str | MessagePart]:
-    """Return the parts; those of messages among them are inserted."""
-    for part in parts:
-        if isinstance(part, Message):
-            yield from part.parts
-        else:
-            yield part
-
-
-__all__ = [
-    "ANY_VALUE",
-    "OPEN_LEVELS",
-    "Code",
-    "IgnoredColumns",
-    "Message",
-    "MessagePart",
-    "MissingTexts",
-    "PythonOnly",
-    "RowNumber",
-    "Setting",
-]

@@ -1,14 +1,14 @@
-"""How good predictions of known rows are: scores of rows that were counted, each without it; the score of any rows."""
+"""How good predictions are: scores of counted rows, each by a model without it, and the score of any rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from .._types import AnyArray, ColumnLike, Floats, Label, TableLike
+from .._types import AnyArray, ColumnLike, Floats, TableLike
 from ..counting.files import FileRows, each_block
 from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
 from ..counting.weights import with_class_weights
@@ -50,54 +50,38 @@ def scores_by_leave_one_out(
     model, counts = fitted.model, fitted.counts
     if isinstance(rows.source, Frame):
         check_widths(rows.source, model.schema, counts)
-    found, labels = (
-        answers_without_rows(fitted, rows, with_class_weights(rows, state.class_weights)),
-        counts.classes.labels,
-    )
-    costs = costs_of_scores(parameters, labels)
-    return Scores.from_indices(found.posterior, found.truth, labels, rows.weights, *costs, found.tuning, found.folds)
-
-
-class Judged(NamedTuple):
-    """The true label of each row, the answer to it, and its weight."""
-
-    labels: list[Label]
-    answers: list[Label | None]
-    weights: Floats | None
+    found = answers_without_rows(fitted, rows, with_class_weights(rows, state.class_weights))
+    classes = counts.classes.labels
+    how = (*costs_of_scores(parameters, classes), found.tuning, found.folds)
+    return Scores.from_indices(found.posterior, found.truth, classes, rows.weights, *how)
 
 
 def score_of(
     fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
 ) -> float:
-    """Return the accuracy of the answers, or their skill where costs are of numbers."""
+    """Return the accuracy of the predictions, or their skill where costs are of numbers."""
     file, parameters = file_of(X), fitted.parameters
+
+    def predicted(X: TableLike, y: ColumnLike, weight: ColumnLike, target: str | None) -> list[AnyArray]:
+        """Return the true labels of rows, the predictions, and the weights if there are some."""
+        rows: Rows = labeled_rows(X, y, target, weight, parameters.unlabelled, fitted.schema)
+        truth, known = hard_labels(rows), fitted.classes.tolist()
+        labels = [matching_label(label, known) for label in truth.labels]
+        columns = [labels[code] for code in truth.codes.tolist()], decisions_of(fitted, rows.source).tolist()
+        return [
+            *(np.asarray(column, dtype=object) for column in columns),
+            *([] if rows.weights is None else [rows.weights]),
+        ]
+
     if file is None:
-        parts = [_judged(fitted, X, y, sample_weight, target)]
+        parts = [predicted(X, y, sample_weight, target)]
     else:
         rows = rows_of_file(file, y, target, sample_weight)
-        parts = parts_of_file(fitted, rows, lambda table, w: _judged(fitted, table, None, w, rows.of_target))
-    labels, answers = _joined([part.labels for part in parts]), _joined([part.answers for part in parts])
-    weights = [part.weights for part in parts if part.weights is not None]
-    heavy = None if sample_weight is None else np.concatenate(weights)
-    if isinstance(parameters.cost, str):
-        return Scores.from_labels(labels, answers, None, heavy, parameters.cost, parameters.reject).skill
-    return Scores.from_labels(labels, answers, None, heavy)._accuracy_of_all
-
-
-def _judged(
-    fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
-) -> Judged:
-    """Return the true labels of rows with the answers to them."""
-    rows: Rows = labeled_rows(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.schema)
-    known, own = hard_labels(rows), fitted.classes.tolist()
-    labels = [matching_label(label, own) for label in known.labels]
-    answers = decisions_of(fitted, rows.source).tolist()
-    return Judged([labels[code] for code in known.codes.tolist()], answers, rows.weights)
-
-
-def _joined(parts: list[list[Label]] | list[list[Label | None]]) -> AnyArray:
-    """Return the labels of all parts in one array."""
-    return np.concatenate([np.asarray(part, dtype=object) for part in parts])
+        parts = parts_of_file(fitted, rows, lambda table, w: predicted(table, None, w, rows.of_target))
+    labels, answers, *weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    how = (parameters.cost, parameters.reject) if isinstance(parameters.cost, str) else ()
+    scores = Scores.from_labels(labels, answers, None, weights[0] if weights else None, *how)
+    return scores.skill if how else scores._accuracy_of_all
 
 
 def parts_of_file(
@@ -108,5 +92,5 @@ def parts_of_file(
     def ask_block(table: pa.Table) -> Part:
         return ask(table, None if rows.weight is None else table[rows.weight].to_numpy())
 
-    beside = [name for name in (rows.of_target, rows.weight) if name is not None]
-    return each_block(rows.source, fitted.schema, ask_block, fitted.parameters.n_jobs, beside)
+    more = [name for name in (rows.of_target, rows.weight) if name is not None]
+    return each_block(rows.source, fitted.schema, ask_block, fitted.parameters.n_jobs, more)

@@ -28,7 +28,7 @@ from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from ..model.tuning import Tuning
 from ..stats import Counts
-from ..stats.class_weights import times_class_weights
+from ..stats.counts import times_class_weights
 from .fit import counted_state, counts_pairs
 from .fitted_classifier import FittedClassifier
 from .folds import scores_of_folds

@@ -20,10 +20,10 @@ from .cached_counts import CacheSettings, fit_cached, markers_in
 from .file_folds import fit_folds
 from .fit import fit_rows, prepare_file, warn_of_target
 from .fitted_classifier import FittedClassifier
-from .held_out_quality import keep_quality_of_folds
 from .kept_folds import scores_of_kept_rows
 from .settings import Parameters, check_no_em
 from .state import FittedState
+from .uncertainty import keep_quality_of_folds
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes

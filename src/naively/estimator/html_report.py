@@ -29,9 +29,9 @@ from ..page.word_facts import word_facts
 from .answers import evidence_of
 from .fitted_classifier import FittedClassifier
 from .flattened import flattened
-from .held_out_quality import held_out_quality
 from .reports import information_of_columns, summary_of_tuning
 from .scored_rows import RowSource, ScoredRows, cells_of_rows, json_cell, scored_rows, time_of_json
+from .uncertainty import held_out_quality
 
 # Words times classes that a page holds of each column of texts unless a number is given: about 3 MB. Browsers gave up
 # on a page of 45 MB.

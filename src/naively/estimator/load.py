@@ -18,22 +18,20 @@ from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
 from ..families import Words
 from ..judge.held_out_scores import HeldOutScores
-from ..judge.quality_counts import QualityCounts
-from ..model.em import Expected
+from ..judge.histograms import QualityCounts
 from ..model.default.words import WordCoefficients
+from ..model.em import Expected
 from ..model.measured_information import MeasuredInformation
 from ..model.tuning import Tuning
-from ..stats import Counts, WordTable
-from ..stats.counts import Statistic
+from ..stats import Counts, Statistic, WordTable
 from .fitted_classifier import FittedClassifier
-from .held_out_quality import quality_at_hand
 from .models import estimated_model
 from .refresh import up_to_date
 from .reports import measured_information
 from .rows_in_files import refuse_without_rows, rows_for_file, rows_of_file
 from .settings import Parameters, check_class_weight
 from .state import FittedState, NumberInformation, StaleNotice, state_of_counts
-from .uncertainty import scores_at_hand
+from .uncertainty import quality_at_hand, scores_at_hand
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes

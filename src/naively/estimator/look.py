@@ -24,7 +24,7 @@ from ..data.column import FamilySettings
 from ..data.frame import frame_of
 from ..data.grid import Grid
 from ..data.schema import Schema
-from ..errors import DoesNotFit
+from ..errors import IncompatibleCounts
 from ..files.file import File, file_of
 from ..files.streams import stream_of_table
 from ..stats import Counts
@@ -264,7 +264,7 @@ def state_of_look(parameters: Parameters, counts: Counts, look: Look) -> FittedS
 
     def joint_on(grid: Grid) -> JointCounts:
         if joint is None or not joint.grid.is_close(grid):
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 "Pairs of columns were not counted on the grid of this look. Count the rows under its schema: "
                 "nv.count(rows, target=…, schema=look.schema), with the settings of the model."
             )
@@ -280,7 +280,7 @@ def check_same_rows(counts: Counts, look: Look) -> None:
     for label in {**counted, **seen}:
         a, b = counted.get(label, 0.0), seen.get(label, 0.0)
         if abs(a - b) > 1e-9 * max(a, b):
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 f"{a:.10g} rows of class {label!r} were counted, and {b:.10g} were looked at. Look at all rows that "
                 "are counted, and at no others."
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 from .._types import Label
 from ..data.schema import Schema
-from ..errors import DoesNotFit, InvalidInput
+from ..errors import IncompatibleCounts, InvalidInput
 from ..stats import Counts
 from .column_types import with_types_of_others
 from .combined_state import combined_state, warn_of_combined_weights
@@ -52,7 +52,7 @@ def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | N
 
     Raises
     ------
-    DoesNotFit
+    IncompatibleCounts
         If the models are not of the same columns, or not of the same target.
 
     Examples
@@ -80,8 +80,8 @@ def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | No
             _check_targets(first, other)
             schema = schema.beside(_schema_of(other, every))
             first.counts.check_columns(other.counts)
-        except DoesNotFit as error:
-            raise DoesNotFit(
+        except IncompatibleCounts as error:
+            raise IncompatibleCounts(
                 f"{called[0]} and {name} do not fit together. ", error.message, column=error.column
             ) from None
     families = first.parameters.families if every else first.schema.unusual() or None
@@ -141,10 +141,10 @@ def _check_targets(a: FittedClassifier, b: FittedClassifier) -> None:
     """Refuse classes of different columns, and of different kinds."""
     names = {name for name in (a.schema.target, b.schema.target) if name is not None}
     if len(names) > 1:
-        raise DoesNotFit(f"Their classes are those of the columns {' and '.join(sorted(map(repr, names)))}.")
+        raise IncompatibleCounts(f"Their classes are those of the columns {' and '.join(sorted(map(repr, names)))}.")
     kinds = [{isinstance(label, str) for label in fitted.classes.tolist()} for fitted in (a, b)]
     if all(kinds) and kinds[0] != kinds[1]:
-        raise DoesNotFit(
+        raise IncompatibleCounts(
             f"Their classes are texts in one and numbers in the other: {a.classes.tolist()[:3]} and "
             f"{b.classes.tolist()[:3]}."
         )

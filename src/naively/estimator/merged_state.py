@@ -24,7 +24,7 @@ from ..model.default.fitting import known_rows
 from ..model.default.moved_counts import moved_counts
 from ..stats import Counts
 from ..stats.arithmetic import divide
-from ..stats.class_weights import times_class_weights
+from ..stats.counts import times_class_weights
 from ..stats.pairs import JointCounts
 from .live_counts import LiveCounts
 from .refresh import joint_of_rows, recounted

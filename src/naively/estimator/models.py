@@ -10,9 +10,9 @@ from ..data.schema import Schema
 from ..errors import InvalidInput
 from ..families import Settings
 from ..families.family import Unseen
-from ..model.estimate import empirical_prior
 from ..model.default.fit import DefaultFit
 from ..model.default.model import DefaultModel
+from ..model.estimate import empirical_prior
 from ..model.table_model import TableModel
 from ..model.tuning import Smoothing, Tuning, with_column_smoothing
 from ..stats import Counts

@@ -22,7 +22,7 @@ from ..model.em import Expected
 from ..model.recipe import RECIPE, Recipe
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
-from ..stats.missing import is_missing
+from ..stats.axis import is_missing
 from . import answers, evaluation, incremental, notebook_view, reports, uncertainty
 from .column_types import with_types_of_rows, without_types
 from .fit import fit_rows, warn_of_target
@@ -457,7 +457,7 @@ class NaiveBayes(DeferredEstimator):
 
         Raises
         ------
-        NotAPart
+        NotASubset
             If the rows cannot have been among those that were counted; nothing is changed then.
 
         Examples

@@ -25,7 +25,7 @@ from ..files.writer import Form, write_table
 from ..judge.decision import cost_and_choices, decide, expected_cost, most_probable
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores
-from ..stats.row_weights import weights_of_column
+from ..stats.arithmetic import weights_of_column
 from .answers import evidence_of, probabilities_of
 from .fitted_classifier import FittedClassifier
 from .priors_and_costs import costs_of_scores, numeric_classes

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from .._types import AnyArray, Floats, Label
 from ..errors import InvalidSetting
 from ..errors.message import Setting
-from ..families import proportions
 from ..judge.decision import CostMatrix, cost_and_choices
 from ..model.estimate import empirical_prior, given_prior, uniform_prior
 from ..model.leave_one_out import PriorWithout, empirical_without, given_without
@@ -42,7 +41,7 @@ def prior_pseudo_counts(parameters: Parameters) -> float | None:
     """Return the pseudo-count of each class in the empirical prior; None if the prior was given."""
     if not parameters.has_empirical_prior:
         return None
-    return float(proportions.PSEUDO_COUNTS[parameters.estimate](parameters.prior_smoothing))
+    return float(parameters.settings(parameters.prior_smoothing).pseudo_counts)
 
 
 def prior_without_row(parameters: Parameters, counts: Counts) -> PriorWithout:

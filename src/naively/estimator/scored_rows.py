@@ -15,7 +15,7 @@ from ..counting.rows import count, labeled_rows
 from ..data.frame import Frame, frame_of
 from ..data.values import ColumnValues
 from ..files.file import File, file_of
-from ..judge.quality_counts import QualitySource
+from ..judge.histograms import QualitySource
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores
 from ..model.leave_one_out import hard_labels

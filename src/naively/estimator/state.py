@@ -14,9 +14,9 @@ from ..counting.sampled_rows import NumberSample
 from ..data.schema import Schema
 from ..data.target import check_kinds
 from ..judge.held_out_scores import HeldOutScores
-from ..judge.quality_counts import QualityCounts
-from ..model.em import Expected
+from ..judge.histograms import QualityCounts
 from ..model.default.merging import PartFit
+from ..model.em import Expected
 from ..model.measured_information import MeasuredInformation, measure_information
 from ..model.tuning import UNTUNED, Tuning
 from ..stats import Counts

@@ -16,12 +16,12 @@ from ..counting.weights import are_copies, with_class_weights
 from ..data.frame import Frame
 from ..data.grid import Grid
 from ..data.schema import Schema
-from ..errors import InvalidInput, InvalidSetting, NotAPart
+from ..errors import InvalidInput, InvalidSetting, NotASubset
 from ..errors.message import RowNumber, Setting
 from ..files.file import file_of
 from ..model.calibration import Calibration, CalibrationRows, fit_calibration
-from ..model.default.fitting import count_together, enough, fit_default, fitted_grid, fitting_rows
 from ..model.default.fit import DefaultFit
+from ..model.default.fitting import count_together, enough, fit_default, fitted_grid, fitting_rows
 from ..model.default.likelihoods import REST
 from ..model.default.screening import Screening, narrow_counter, screen, screened_of, without_screening_remarks
 from ..model.leave_one_out import (
@@ -293,7 +293,7 @@ def _check_counted(fitted_model: FittedClassifier, given: Rows, rows: Rows) -> N
         counts = state.counts.value
         try:
             Counts(counts.classes, counts.rows, counts.columns, state.schema) - part.value()
-        except NotAPart as error:
+        except NotASubset as error:
             raise InvalidInput(
                 "Calibration leaves each row out of the counts, but some of these rows were never counted. ",
                 error.message,

@@ -1,7 +1,7 @@
-"""How certain answers are: prediction sets and intervals of probabilities, from held-out scores.
+"""What held-out rows tell: prediction sets, intervals of probabilities, and how good the model is.
 
 Each row that was counted is scored by a model without it (`without_rows`), or rows that were never counted are scored
-as they are. A table of counts by class and probability is all that is kept of them.
+as they are. Only tables of counts by class and probability are kept of them, which a model file can hold.
 """
 
 from __future__ import annotations
@@ -23,24 +23,19 @@ from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..families.family import row_weights
 from ..files.file import File, file_of
-from ..judge.held_out_scores import ClassCounts, HeldOutScores
+from ..judge.held_out_scores import HeldOutScores, class_scores
+from ..judge.histograms import QualityCounts, QualitySource, quality_of_scores
 from ..judge.score_inputs import matching_label
-from ..model.leave_one_out import (
-    check_not_more_rows,
-    hard_labels,
-    leave_one_out_log_joint,
-    rows_with_weight,
-    truth_of,
-)
-from ..model.scorer import AdditiveModel, log_posterior
+from ..judge.scores import Scores
+from ..model.leave_one_out import check_not_more_rows, hard_labels, rows_with_weight, truth_of
+from ..model.scorer import AdditiveModel
 from ..stats import Axis
 from .answers import log_probabilities_of, posterior_interval, probabilities_of
 from .evaluation import parts_of_file
 from .fitted_classifier import MODELLING, FittedClassifier
-from .priors_and_costs import prior_without_row
 from .settings import Parameters
 from .state import FittedState, HeldOutCache
-from .without_rows import answers_without_rows, is_held_out_in_folds
+from .without_rows import AnswersWithoutRows, answers_without_rows, is_held_out_in_folds
 
 HOW = (
     "Call conformalize(X, y) with rows that were counted, or conformalize(X, y, held_out=True) with others; a saved "
@@ -48,7 +43,7 @@ HOW = (
 )
 
 
-# -- answers -----------------------------------------------------------------------------------------------------------
+# -- sets and intervals ------------------------------------------------------------------------------------------------
 
 
 def prediction_sets(fitted: FittedClassifier, X: TableLike, level: float, *, by_class: bool = False) -> Mask:
@@ -86,7 +81,7 @@ def scores_in_use(fitted: FittedClassifier) -> HeldOutScores:
     if state.held_out.scores is not None:
         raise InvalidInput(
             "The held-out scores of the model were made under other settings of estimating, and it has no rows to make "
-            f"them anew. {HOW}"
+            f"them again. {HOW}"
         )
     raise InvalidInput(f"The model has no held-out scores, which sets and intervals of it follow from. {HOW}")
 
@@ -119,14 +114,19 @@ def conformalized_state(
     held_out: bool,
 ) -> FittedState:
     """Return the state with the held-out scores of these rows; `NaiveBayes.conformalize` says how."""
+
+    def scores_of(X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None) -> HeldOutScores:
+        rows = labeled_rows(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.state.schema)
+        if not held_out:
+            _refuse_uncounted(fitted, rows)
+        return held_out_scores(fitted, rows, held_out=held_out)
+
     file = file_of(X)
     if file is None:
-        scores = _scores_of_table(fitted, X, y, sample_weight, target, held_out)
+        scores = scores_of(X, y, sample_weight, target)
     else:
         read = rows_of_file(file, y, target, sample_weight)
-        parts = parts_of_file(
-            fitted, read, lambda table, w: _scores_of_table(fitted, table, None, w, read.of_target, held_out)
-        )
+        parts = parts_of_file(fitted, read, lambda table, w: scores_of(table, None, w, read.of_target))
         scores = reduce(add, parts)
     held = replace(fitted.state.held_out, scores=scores, parameters=fitted.parameters.snapshot())
     return replace(fitted.state, held_out=held)
@@ -141,21 +141,6 @@ def with_scores_of_files(
         return fitted
     state = conformalized_state(fitted, file, None, weight, target, held_out=False)
     return FittedClassifier(fitted.parameters, state)
-
-
-def _scores_of_table(
-    fitted: FittedClassifier,
-    X: TableLike,
-    y: ColumnLike,
-    sample_weight: ColumnLike,
-    target: str | None,
-    held_out: bool,
-) -> HeldOutScores:
-    """Return the scores of rows in memory."""
-    rows = labeled_rows(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.state.schema)
-    if not held_out:
-        _refuse_uncounted(fitted, rows)
-    return held_out_scores(fitted, rows, held_out=held_out)
 
 
 def _refuse_uncounted(fitted: FittedClassifier, rows: Rows) -> None:
@@ -177,7 +162,7 @@ def held_out_scores(
 ) -> HeldOutScores:
     """Return the scores of rows that were counted, each by a model without it, or of rows that were not, as a table.
 
-    A row of weight w counts as w rows; class weights change the answers and do not count here. Kept rows are all that
+    A row of weight w counts as w rows; class weights change predictions and do not count here. Kept rows are all that
     the model has.
     """
     if isinstance(rows.source, Frame):
@@ -195,22 +180,21 @@ def held_out_scores(
             "give them: conformalize(X, y, held_out=True)."
         )
     rows = rows_with_weight(rows)
-    model, counts, parameters = fitted.model, fitted.counts, fitted.parameters
-    truth, heavy = truth_of(rows, counts), with_class_weights(rows, fitted.state.class_weights)
-    check_not_more_rows(counts, truth, heavy.weights)
-    squares = _squares(rows, truth)
-    if is_held_out_in_folds(fitted):
-        found = answers_without_rows(fitted, rows, heavy, copy_by_copy=True, kept=kept)
-        rows, truth = found.rows, found.truth
-        with np.errstate(divide="ignore"):
-            without = np.log(found.posterior)
-    else:
-        if heavy.weights is not None:  # of several copies of a row, one is left out
-            heavy = replace(heavy, weights=left_out_weights(heavy.weights, are_copies(heavy.weights, truth)))
-        prior, threads = prior_without_row(parameters, fitted.all_counts), parameters.threads
-        joint = model.scorer.temper(leave_one_out_log_joint(model, counts, heavy, truth, prior, threads))
-        without = log_posterior(joint, np.zeros(joint.shape[1]), threads, model.scorer.floor)
-    return _table_of(without, _log_probabilities(fitted, rows), truth.astype(np.intp), counts.classes, rows, squares)
+    squares = _squares(rows, truth_of(rows, fitted.counts))
+    found = _answers_without_rows(fitted, rows, kept)
+    with np.errstate(divide="ignore"):
+        without = np.log(found.posterior)
+    counted, truth = _log_probabilities(fitted, found.rows), found.truth.astype(np.intp)
+    return _table_of(without, counted, truth, fitted.counts.classes, found.rows, squares)
+
+
+def _answers_without_rows(fitted: FittedClassifier, rows: Rows, kept: bool) -> AnswersWithoutRows:
+    """Return the probabilities of rows that were counted, each without it; of several copies of a row, without one."""
+    heavy, truth = with_class_weights(rows, fitted.state.class_weights), truth_of(rows, fitted.counts)
+    check_not_more_rows(fitted.counts, truth, heavy.weights)
+    if not is_held_out_in_folds(fitted) and heavy.weights is not None:
+        heavy = replace(heavy, weights=left_out_weights(heavy.weights, are_copies(heavy.weights, truth)))
+    return answers_without_rows(fitted, rows, heavy, copy_by_copy=True, kept=kept)
 
 
 def _log_probabilities(fitted: FittedClassifier, rows: Rows) -> Floats:
@@ -247,7 +231,7 @@ def _table_of(
 ) -> HeldOutScores:
     """Return the table of the scores of rows; a row weighs what it was given to weigh."""
     weights = row_weights(rows.weights, len(held_out))
-    one, other = (ClassCounts.of(log_p, members, weights) for log_p in (held_out, counted))
+    one, other = (class_scores(log_p, members, weights) for log_p in (held_out, counted))
     return HeldOutScores(classes, one, other, squares)
 
 
@@ -255,3 +239,51 @@ def _squares(rows: Rows, truth: Codes | None) -> float:
     """Return the sum of the weight of each row times what of it is left out at once; soft labels have no classes."""
     weights = row_weights(rows.weights, rows.target.rows)
     return dot(weights, left_out_weights(weights, truth is not None and are_copies(rows.weights, truth)))
+
+
+# -- quality -----------------------------------------------------------------------------------------------------------
+
+
+def keep_quality_of_folds(parameters: Parameters, state: FittedState, scores: Scores | None) -> None:
+    """Keep the quality that a cross-validation at fit measured."""
+    counts = state.counts.value
+    if scores is None or scores.posterior is None or tuple(scores.classes) != tuple(counts.classes.labels):
+        return
+    folds = 0 if scores.folds is None else len(np.unique(scores.folds))
+    total = float(counts.rows.sum())
+    of = 0.0 if state.class_weights is not None or scores.rows >= total * (1 - 1e-9) else total
+    quality = quality_of_scores(scores, QualitySource("folds", folds, of))
+    state.held_out.keep_quality(quality, parameters, total)
+
+
+def quality_at_hand(fitted: FittedClassifier) -> QualityCounts | None:
+    """Return the quality that was measured of these counts under the settings as they are now, if it was."""
+    known, rows = fitted.state.held_out, float(fitted.counts.rows.sum())
+    if known.quality is None or known.quality_with is None or known.quality_of != rows:
+        return None
+    if tuple(known.quality.classes) != tuple(fitted.all_counts.classes.labels):
+        return None
+    return known.quality if known.quality_with.is_same(fitted.parameters, MODELLING) else None
+
+
+def held_out_quality(fitted: FittedClassifier) -> QualityCounts | None:
+    """Return how good the model is on held-out rows; None if there are no such rows.
+
+    That is what a cross-validation at fit measured. Without one, each row that the model keeps is predicted by a model
+    without it, and the result is kept until rows come or go.
+    """
+    found, state = quality_at_hand(fitted), fitted.state
+    if found is not None or state.kept is None or state.expected is not None or state.kept.total < 2:
+        return found
+    rows = state.kept.labelled().rows()
+    if isinstance(rows.target, SoftLabels):
+        return None
+    fitted, total = fitted.without_lag(), float(fitted.counts.rows.sum())
+    without, labels = _answers_without_rows(fitted, rows_with_weight(rows), kept=True), fitted.all_counts.classes.labels
+    weights, folds = without.rows.weights, without.folds
+    scores = Scores.from_indices(without.posterior, without.truth.astype(np.intp), labels, weights, folds=folds)
+    of = 0.0 if state.kept.complete and state.unkept is None else total
+    source = QualitySource("leave_one_out", 0, of) if folds is None else QualitySource("folds", len(set(folds)), of)
+    found = quality_of_scores(scores, source)
+    state.held_out.keep_quality(found, fitted.parameters, total)
+    return found

@@ -17,7 +17,7 @@ from ..counting.row_order import content_order
 from ..counting.rows import Rows, count_rows
 from ..counting.weights import are_copies
 from ..data.frame import frame_of
-from ..errors import InvalidInput, NotAPart
+from ..errors import InvalidInput, NotASubset
 from ..errors.message import RowNumber
 from ..families.family import row_weights
 from ..model.default.fitting import enough
@@ -103,7 +103,7 @@ def refuse_uncounted(fitted: FittedClassifier, rows: Rows, heavy: Rows) -> None:
     count_rows(part, heavy, threads)
     try:
         Counts(counts.classes, counts.rows, counts.columns, state.schema) - part.value()
-    except NotAPart as error:
+    except NotASubset as error:
         raise InvalidInput(
             "Some of these rows were never counted. ", error.message, f" {GIVE}", column=error.column
         ) from None

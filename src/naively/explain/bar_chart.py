@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import copysign, isfinite, isnan
 
-from ..judge.text_table import aligned_lines
+from ..judge.metrics import aligned_lines
 from ..markup.numbers import signed
 from .evidence_lines import EvidencePicture
 

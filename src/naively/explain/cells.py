@@ -11,7 +11,7 @@ from .._types import Floats, TableLike
 from ..data.frame import Frame
 from ..data.values import ColumnValues
 from ..families.family import shown_label
-from ..stats.missing import is_missing
+from ..stats.axis import is_missing
 
 
 def cell_texts(source: TableLike, name: str, begin: int, end: int) -> pa.Array:

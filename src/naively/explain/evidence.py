@@ -13,9 +13,8 @@ from scipy.special import logsumexp
 
 from .._frames import frame, frame_of_arrow
 from .._types import Codes, Floats, FrameLike, Label, Longs, Mask, TableLike
-from ..families import proportions
 from ..families.categorical import LogTable
-from ..families.family import rounded_number
+from ..families.family import fraction, rounded_number
 from ..model.scorer import posterior
 from .bar_chart import highlighted_text, text_bar_chart
 from .cells import cell_texts
@@ -271,7 +270,7 @@ class Evidence:
         if pseudo is None or self.behind.pairs is not None:
             bias = 0.0 if self.bias is None else self.bias[k]
             return f"{np.exp((self.prior[k] - bias) / self.scale):.6g}"
-        return proportions.fraction(rows[k], rows.sum(), pseudo, len(rows))
+        return fraction(rows[k], rows.sum(), pseudo, len(rows))
 
     def _fraction(self, name: str, row: int, k: int) -> str:
         if name in self.behind.tables and self.behind.pairs is None:

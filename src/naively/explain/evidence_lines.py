@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..judge.text_table import truncated_line
+from ..judge.metrics import truncated_line
 from ..markup.numbers import probability_texts
 from ..model.scorer import softened
 

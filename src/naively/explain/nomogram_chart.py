@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from .._types import JsonObject
-from ..judge.text_table import display_width, truncated_line
+from ..judge.metrics import display_width, truncated_line
 from ..markup.palette import Theme
 from .chart_theme import SIZE, Chart, name_axis
 from .nomogram import NomogramAxes, NomogramMark

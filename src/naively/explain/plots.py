@@ -15,9 +15,8 @@ import narwhals.stable.v1 as nw
 from .._types import FrameLike, JsonObject, Label, TableLike
 from ..errors import InvalidInput
 from ..errors.message import Setting
-from ..judge.curves import ClassCurve, class_curve
-from ..judge.evaluated_rows import RELIABILITY_BINS
-from ..judge.reliability import reliability_of_bins
+from ..judge.curves import ClassCurve, class_curve, reliability_of_bins
+from ..judge.metrics import RELIABILITY_BINS
 from ..judge.scores import Scores
 from ..markup.numbers import signed
 from ..markup.palette import Theme

@@ -1,6 +1,7 @@
-"""What a column looks like within a class: one family a file, each a small frozen value.
+"""What a column looks like within a class: counts of a column come in, a likelihood goes out.
 
-A family turns the statistic of its column into a likelihood, in one of three ways: ``mle``, ``map``, ``bayes``.
+Each family is a small frozen value in a file of its own; it turns the statistic of its column into a `Likelihood` by
+one of three estimates, ``mle``, ``map`` or ``bayes``. Imports stats, text and what these import.
 """
 
 from .bernoulli import Bernoulli

@@ -10,24 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from .._kernels import Scorer
-from .._types import Codes, Floats, Mask, Matrix, Numeric, Places
-from ..errors import InvalidSetting
+from .._types import Codes, Floats, Matrix, Numeric, Places
 from ..errors.message import Setting
 from ..stats import Axis, Table
 from ..stats.arithmetic import subtract
-from . import proportions
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
-from .family import FeatureAxis, Settings, Smoothing, listed_parts, padded, row_blocks, row_weights, scores_of
-from .wide import Split, add_products, entries, known_by_this_row_alone, presence, stored_cells, weighted_row_sums
-
-# A flag present in the proportion v of a row contributes v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of
-# v and what they are multiplied with of the cumulants of both logarithms; beside the row without any flag.
-POWERS = (
-    ((1, 1, -1),),
-    ((2, 1, 1), (1, 0, -2)),
-    ((3, 1, -1), (2, 0, 3), (1, 0, -3)),
-    ((4, 1, 1), (3, 0, -4), (2, 0, 6), (1, 0, -4)),
-)
+from .family import Settings, Smoothing, listed_parts, log_proportion, padded, refuse
+from .wide import Split, WideLikelihood, add_products, cells_of, entries, product_sums, with_cells
 
 
 @dataclass(frozen=True)
@@ -61,48 +50,38 @@ class Bernoulli:
     statistic: ClassVar[type[Table]] = Table
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and not self.threshold >= 0:
-            raise InvalidSetting(
-                Setting("threshold", self.threshold),
-                " must be 0 or more: cells a sparse matrix leaves out are 0, and absent.",
-            )
+        refuse(
+            self.threshold is not None and not self.threshold >= 0,
+            Setting("threshold", self.threshold),
+            " must be 0 or more: cells a sparse matrix leaves out are 0, and absent.",
+        )
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> FlagLikelihood:
         """Return the likelihood of the flags."""
         settings = settings.each(len(statistic.values), self.smoothing)
-        return FlagLikelihood(self, settings, classes, statistic.values, statistic.on(classes), np.asarray(rows, float))
+        n = statistic.on(classes)
+        return FlagLikelihood(self, settings, classes, statistic.values, n, np.asarray(rows, float))
 
 
 @dataclass(frozen=True)
-class FlagLikelihood:
-    """The likelihood of a matrix of flags, dense or sparse."""
+class FlagLikelihood(WideLikelihood):
+    """The likelihood of a matrix of flags, or of which words texts hold."""
 
-    family: Bernoulli
-    settings: Settings
-    classes: Axis
-    values: FeatureAxis
-    n: Floats
-    rows: Floats
+    rows: Floats  # of each class
 
-    @cached_property
-    def pseudo_counts(self) -> Floats:
-        """The pseudo-counts of rows with each flag, and as many without it."""
-        return np.asarray(proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.value_smoothing))
-
-    def _log_share(self, n: Numeric, total: Numeric, pseudo_counts: Numeric) -> Floats:
-        return proportions.log_proportion(n + pseudo_counts, total + 2 * pseudo_counts, 2.0)
+    def _log_share(self, n: Numeric, total: Numeric, columns: Places | slice = slice(None)) -> Floats:
+        pseudo_counts = self.settings.pseudo_counts[columns]
+        return log_proportion(n + pseudo_counts, total + 2 * pseudo_counts, 2.0)
 
     @cached_property
     def log_there(self) -> Floats:
         """Logarithms of P(there | class), [class, flag]."""
-        return self._log_share(self.n, self.rows[:, None], self.pseudo_counts)
+        return self._log_share(self.n, self.rows[:, None])
 
     @cached_property
     def log_absent(self) -> Floats:
         """Logarithms of P(absent | class), [class, flag]: from the absent rows, so that no digits are lost near 1."""
-        return self._log_share(
-            subtract(np.broadcast_to(self.rows[:, None], self.n.shape), self.n), self.rows[:, None], self.pseudo_counts
-        )
+        return self._log_share(subtract(self.rows[:, None], self.n), self.rows[:, None])
 
     @cached_property
     def _base(self) -> Split:
@@ -118,7 +97,7 @@ class FlagLikelihood:
     def _ruled_out(self) -> list[tuple[float, Floats]]:
         """What a flag above a threshold changes in how often log 0 was added, [flag, class].
 
-        Where cells are shares of a row, any share there can rule a class out, and so can any share absent.
+        Where cells are proportions of a row, any proportion there can rule a class out, and so can any one absent.
         """
         present, absent = (padded(Split.of(logs).ruled_out.T) for logs in (self.log_there, self.log_absent))
         given = self.family.threshold
@@ -133,12 +112,11 @@ class FlagLikelihood:
 
     @property
     def linear(self) -> tuple[Floats, Floats | None]:
-        """The score of a row without flags, and what each flag adds, [flag, class]; if none rules a class out."""
+        """The score of a row without flags, and what each flag adds, [flag, class]; None if some rule a class out."""
         rules_out = bool(self._base.ruled_out.any() or self._ruled_out)
         return self._base.finite, None if rules_out else self._change[:, : len(self.classes)]
 
-    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
-        """Have log P(flags | class) added to the scores."""
+    def _add_matrix(self, scorer: Scorer, x: Matrix) -> None:
         scorer.constant(self._base.finite)
         add_products(scorer, x, self._change, self.family.threshold)
         if self._base.ruled_out.any() or self._ruled_out:
@@ -146,12 +124,8 @@ class FlagLikelihood:
         for threshold, table in self._ruled_out:
             add_products(scorer, x, table, threshold, against=True)
 
-    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
-        """Return log P(flags | class) as [row, class]."""
-        return scores_of(self, x, threads)
-
     def _parts(self, x: Matrix) -> Split:
-        """Return the same in two parts."""
+        """Return the scores of rows in two parts."""
         shape = (x.shape[0], len(self.classes))
         parts = Split(np.empty(shape), np.empty(shape))
         of_finite, of_ruled_out = (Scorer(part) for part in self._base)
@@ -165,116 +139,81 @@ class FlagLikelihood:
     @cached_property
     def _sides(self) -> tuple[Cumulants, Cumulants, Cumulants]:
         """The cumulants of a present flag, of an absent one, and of the whole both are proportions of."""
-        n, rows, pseudo_counts = self.n, self.rows[:, None], self.settings.value_smoothing
-        whole = np.broadcast_to(rows, n.shape) + 2 * pseudo_counts
-        present, of_whole = proportion_cumulants(n + pseudo_counts, whole)
-        return (
-            present,
-            proportion_cumulants(subtract(np.broadcast_to(rows, n.shape), n) + pseudo_counts, whole)[0],
-            of_whole,
-        )
+        rows, pseudo_counts = np.broadcast_to(self.rows[:, None], self.n.shape), self.settings.value_smoothing
+        whole = rows + 2 * pseudo_counts
+        present, of_whole = proportion_cumulants(self.n + pseudo_counts, whole)
+        return present, proportion_cumulants(subtract(rows, self.n) + pseudo_counts, whole)[0], of_whole
 
     def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
-        """Return the cumulants of log P(flags | class), under a Beta posterior of each flag."""
-        flags, whole_rows = presence(x, self.family.threshold), self.family.threshold is not None
+        """Return the cumulants of log P(flags | class), under a Beta posterior of each flag.
+
+        A flag present in the proportion v of a row contributes v·log θ + (1 - v)·log(1 - θ).
+        """
+        x, threshold = self.matrix(x), self.family.threshold
+        v = cells_of(x) if threshold is None else (cells_of(x) > threshold).astype(np.float64)
         figures = []
-        for powers, of_there, absent, whole in zip(POWERS, *self._sides, strict=True):
-            figure = np.tile((absent - whole).sum(axis=1), (x.shape[0], 1))
-            for power, a, b in POWERS[0] if whole_rows else powers:
-                figure += weighted_row_sums(flags, (a * of_there + b * absent).T, power, threads)
-            figures.append(figure)
-        found, full = Cumulants(*figures), replace(self, settings=self.settings.full())
-        return with_ruled_out(found, full, x, threads) if np.any(self.settings.value_smoothing == 0) else found
+        for order, (there, absent, whole) in enumerate(zip(*self._sides, strict=True), 1):
+            figure = product_sums(with_cells(x, v**order), there.T, None, threads)
+            figure += product_sums(with_cells(x, (1 - v) ** order - 1), absent.T, None, threads)
+            figures.append(figure + (absent - whole).sum(axis=1))
+        if np.all(self.settings.value_smoothing > 0):
+            return Cumulants(*figures)
+        full = replace(self, settings=self.settings.full())
+        return with_ruled_out(Cumulants(*figures), full.matrix_scores(x, threads))
 
-    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
-        """Return log P(flags | class) of each row as if it had never been counted."""
-        w, y = row_weights(weights, x.shape[0]), np.asarray(y)
-        none, out = self._all_absent(y, w), np.empty((x.shape[0], len(self.classes)))
-        for rows in row_blocks(x.shape[0], stored_cells(x) // max(x.shape[0], 1) + 1):
-            absent = Split(*(part[rows] for part in none))
-            out[rows] = self._without_own(x[rows], y[rows], w[rows], absent)
-        return out
-
-    def _without_own(self, x: Matrix, y: Codes, w: Floats, none: Split) -> Floats:
-        """Return the scores of a block of rows, given those of their own classes if no flag were there."""
+    def _without_rows(self, x: Matrix, y: Codes, w: Floats, threads: int) -> Floats:
         rows, columns, values = entries(x, self.family.threshold)
-        gone = known_by_this_row_alone(*self._met, columns, w[rows] * values)
-        parts = self._parts(x) - self._flags(rows[gone], columns[gone], values[gone], x.shape[0])
-        own = none + self._changes(columns, y[rows], w[rows], values, gone).row_sums(rows, x.shape[0])
-        at = np.arange(x.shape[0]), y
-        parts.finite[at], parts.ruled_out[at] = own
+        gone = self.known_by_row_alone(columns, w[rows] * values)
+        present, absent = (Split.of(logs.T[columns[gone]]) for logs in (self.log_there, self.log_absent))
+        lost = present * values[gone][:, None] + absent * (1 - values[gone])[:, None]
+        parts = self._parts(x) - lost.row_sums(rows[gone], len(y))
+        # The own class changes in every flag: those of a row without flags first, then those that are there.
+        absent = self._left_out(y[rows], columns, w[rows], np.zeros(len(rows)))
+        there = self._left_out(y[rows], columns, w[rows], values) * (~gone).astype(np.float64)
+        change = (there - absent).row_sums(rows, len(y))
+        for row, (k, weight) in enumerate(zip(y.tolist(), w.tolist(), strict=True)):
+            empty = self._empty_row(k, weight)
+            parts.finite[row, k] = empty.finite + change.finite[row]
+            parts.ruled_out[row, k] = empty.ruled_out + change.ruled_out[row]
         return parts.whole()
 
-    @cached_property
-    def _met(self) -> tuple[Floats, Mask]:
-        """How often each flag was there, and whether it stays known if it was not."""
-        return np.asarray(self.n.sum(axis=0)), self.values.kept(np.zeros(len(self.values), dtype=bool))
-
-    def _flags(self, rows: Places, columns: Places, values: Floats, n_rows: int) -> Split:
-        """Return the contributions of these entries, added up for each row and class."""
-        present, absent = (Split.of(table.T[columns]) for table in (self.log_there, self.log_absent))
-        return (present * values[:, None] + absent * (1 - values)[:, None]).row_sums(rows, n_rows)
-
-    def _all_absent(self, y: Codes, w: Floats) -> Split:
-        """Return the score of each row's own class without it, as if no flag were there."""
-        kinds, kind = np.unique(w, return_inverse=True)
-        pairs, which = np.unique(y + len(self.classes) * kind, return_inverse=True)
-        flags, sums = np.arange(len(self.values)), [Split(np.zeros(0), np.zeros(0))]
-        for block in row_blocks(len(pairs), len(flags)):
-            k, weight = pairs[block] % len(self.classes), kinds[pairs[block] // len(self.classes)]
-            sums.append(self._absent(flags, k[:, None], weight[:, None]).sum(axis=1))
-        return Split(*(np.concatenate(part)[which] for part in zip(*sums, strict=True)))
-
-    def _changes(self, columns: Places, k: Codes, w: Floats, values: Floats, gone: Mask) -> Split:
-        """Return what entries change in the score of their own class, without their row, over absent flags."""
-        if (w != 1).any() or (values != 1).any():
-            return self._there(columns, k, w, values).only(~gone) - self._absent(columns, k, w)
-        present, absent = self._whole_rows
-        changes = Split(*(table[k, columns] for table in present))
-        for part, table in zip(changes, absent, strict=True):
-            part[gone] = -table[k[gone], columns[gone]]
-        return changes
+    def _empty_row(self, k: int, weight: float) -> Split:
+        """Return the score of class k for a row without flags when it is left out; of each class and weight once."""
+        if (k, weight) not in self._empty_rows:
+            flags, none = np.arange(len(self.features)), np.zeros(len(self.features))
+            self._empty_rows[k, weight] = self._left_out(0 * flags + k, flags, none + weight, none).sum(axis=0)
+        return self._empty_rows[k, weight]
 
     @cached_property
-    def _whole_rows(self) -> tuple[Split, Split]:
-        """What a flag that is there changes over an absent one, and that one, [class, flag], for rows of weight 1."""
-        flags, of_class, one = np.arange(len(self.values)), np.arange(len(self.classes))[:, None], np.ones(self.n.shape)
-        absent = self._absent(flags, of_class, one)
-        return self._there(flags, of_class, one, one) - absent, absent
+    def _empty_rows(self) -> dict[tuple[int, float], Split]:
+        return {}
 
-    def _absent(self, columns: Places, k: Codes | Places, w: Floats) -> Split:
-        """Return the contribution of an absent flag to class k when w rows without the flag are left out of it."""
-        total = subtract(*np.broadcast_arrays(self.rows[k], w))
-        n = subtract(*np.broadcast_arrays(total, self.n[k, columns]))
-        return Split.of(self._log_share(n, total, self.pseudo_counts[columns]))
-
-    def _there(self, columns: Places, k: Codes | Places, w: Floats, values: Floats) -> Split:
-        """Return the contributions of these entries to class k when their own row is left out of it."""
-        total = subtract(*np.broadcast_arrays(self.rows[k], w))
-        met = subtract(self.n[k, columns], w * values)
-        counts = (met, subtract(total, met))
-        present, absent = (Split.of(self._log_share(n, total, self.pseudo_counts[columns])) for n in counts)
-        return present * values + absent * (1 - values)
+    def _left_out(self, k: Codes | Places, columns: Places, w: Floats, values: Floats) -> Split:
+        """Return the contributions of flags to class k, present by these values, when their own row is left out."""
+        total = subtract(self.rows[k], w)
+        there = subtract(self.n[k, columns], w * values)
+        present, absent = (self._log_share(n, total, columns) for n in (there, subtract(total, there)))
+        return Split.of(present) * values + Split.of(absent) * (1 - values)
 
     def log_prior_density(self) -> float:
         """Return the logarithm of the beta density at the probabilities, up to a constant."""
         if self.settings.estimate != "map":
             return 0.0
-        both = self.log_there + self.log_absent
-        return float(np.where(self.pseudo_counts > 0, self.pseudo_counts * both, 0.0).sum())
+        both, pseudo_counts = self.log_there + self.log_absent, self.settings.pseudo_counts
+        return float(np.where(pseudo_counts > 0, pseudo_counts * both, 0.0).sum())
 
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
         """Return P(there | class) as columns of a frame, a line for each flag."""
-        return {"feature": np.arange(len(self.values)), **dict(zip(labels, np.exp(self.log_there), strict=True))}
+        return self.feature_table(labels, np.exp(self.log_there))
 
     def describe(self, column: str) -> str:
         """Return a sentence on which flags are more frequent in each class than in the others."""
-        if not len(self.values):
+        if not len(self.features):
             return f"{column}: nothing was counted."
         p = np.exp(self.log_there)
         lead = p - (p.sum(axis=0) - p) / max(len(self.classes) - 1, 1)
         parts = [
-            f"{label} has {self.values.labels[j]} in {p[k, j]:.0%} of its rows"
+            f"{label} has {self.features.labels[j]} in {p[k, j]:.0%} of its rows"
             for k, label in enumerate(self.classes.labels)
             for j in [int(lead[k].argmax())]
         ]

@@ -13,14 +13,14 @@ import numpy as np
 
 from .. import _kernels
 from .._types import Codes, Floats
-from ..errors import DoesNotFit, InvalidSetting
+from ..errors import IncompatibleCounts, InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table
 from ..stats.quantiles import cuts_after, ordered_groups, quantile_groups, value_weights, whole_neighbors
-from .categorical import Categorical, LogTable, scored_values
+from .categorical import Categorical, LogTable, LogTables, scored_values
 from .family import Settings, rounded_number, shown_label
 
-# A bin for so many rows, but not fewer and not more than these.
+# One bin for this many rows, but at least and at most these numbers of bins.
 ROWS_OF_A_BIN, FEWEST, MOST = 25, 5, 20
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -102,21 +102,21 @@ class Bins:
             out[there] = -np.log(widths) - 2 * np.log1p(beyond / widths)
         return out
 
-    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> BinTable:
-        """Return log P(bin | class); no number is one that was never seen."""
+    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
+        """Return log P(bin | class); every number has a bin, so that none is unseen."""
         known = Table(values=Axis.declared(self.values)) + statistic
         if len(known.values) > len(self.values) + (None in known.values.labels):
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 f"There are {len(self.values)} bins, but others were counted: {list(known.values.labels)}."
             )
         settings = replace(settings.alone(self.smoothing), unseen="skip")
         found = scored_values(known, classes, settings)
-        return BinTable(Categorical(self.smoothing), settings, classes, *found, self._edges)
+        return LogTables(classes, (BinTable(Categorical(self.smoothing), settings, classes, *found, self._edges),))
 
 
 @dataclass(frozen=True)
 class BinTable(LogTable):
-    """The likelihood of one column of numbers, given as the codes of their bins."""
+    """The log-likelihoods of one column of numbers, given as the codes of their bins."""
 
     edges: Floats
 
@@ -170,12 +170,12 @@ def bin_widths(edges: Floats) -> Floats:
 
 def quantile_cuts(column: Floats, weights: Floats, bins: int | None = None) -> list[float]:
     """Return where to cut a column of numbers, so that about equally many fall into each bin."""
-    values, met = value_weights(
+    values, rows = value_weights(
         np.where(np.isfinite(column), column, np.nan), weights
     )  # infinite numbers are refused when they are counted
     if len(values) < 2:
         return []
-    most = bins or int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
-    groups = quantile_groups(met, most, TINY, ordered_groups)
-    found: list[float] = cuts_after(np.flatnonzero(np.diff(groups)), values, met).tolist()
+    most = bins or int(np.clip(rows.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
+    groups = quantile_groups(rows, most, TINY, ordered_groups)
+    found: list[float] = cuts_after(np.flatnonzero(np.diff(groups)), values, rows).tolist()
     return found

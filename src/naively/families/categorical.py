@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _kernels
 from .._kernels import Scorer
-from .._types import Codes, Floats, Label, Longs, Numeric
-from ..errors import InvalidInput, InvalidSetting
+from .._types import Codes, Floats, Longs, Matrix, Places
+from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
 from ..stats.arithmetic import divide, subtract
-from ..stats.missing import is_missing
-from . import proportions
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
-from .family import Settings, Smoothing, check_scored, listed_parts, padded, row_weights, scores_of, shown_label
+from .family import (
+    ColumnLikelihoods,
+    Settings,
+    Smoothing,
+    check_scored,
+    fraction,
+    listed_parts,
+    log_proportion,
+    padded,
+    refuse,
+    row_weights,
+    shown_label,
+)
 from .wide import Split
 
 
@@ -52,24 +61,17 @@ class Categorical:
     statistic: ClassVar[type[Table]] = Table
 
     def __post_init__(self) -> None:
-        if self.spread not in ("even", "overall"):
-            raise InvalidSetting(Setting("spread", self.spread), " is unknown; use 'even' or 'overall'.")
+        known = self.spread in ("even", "overall")
+        refuse(not known, Setting("spread", self.spread), " is unknown; use 'even' or 'overall'.")
 
-    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> LogTable:
-        """Return log P(value | class)."""
+    def estimate(self, statistic: Table | Tables, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
+        """Return log P(value | class), for each column of a matrix of codes if the statistic is one of such."""
         settings = settings.alone(self.smoothing)
-        if self.spread == "overall" and settings.estimate == "map":
-            raise InvalidSetting("spread='overall' gives rare values a λ below 1, which estimate='map' cannot use.")
-        return LogTable(self, settings, classes, *scored_values(statistic, classes, settings))
-
-    def estimate_all(self, statistic: Tables, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
-        """Return log P(value | class) for each column of a matrix of codes."""
-        return LogTables(classes, tuple(self.estimate(table, rows, classes, settings) for table in statistic.tables))
-
-
-def once_at_least(met: Floats) -> Floats:
-    """Return the counts of values, taking those never seen as seen once."""
-    return np.where(met > 0, met, 1.0)
+        rare = "spread='overall' gives rare values a λ below 1, which estimate='map' cannot use."
+        refuse(self.spread == "overall" and settings.estimate == "map", rare)
+        tables = statistic.tables if isinstance(statistic, Tables) else (statistic,)
+        made = (LogTable(self, settings, classes, *scored_values(table, classes, settings)) for table in tables)
+        return LogTables(classes, tuple(made))
 
 
 def scored_values(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:
@@ -83,7 +85,7 @@ def scored_values(table: Table, classes: Axis, settings: Settings) -> tuple[Axis
 
 
 class LeaveOneOutCounts(NamedTuple):
-    """What a row of one column is taken out of; the last line stands for values never seen."""
+    """The counts of one column that a row is taken out of; the last line stands for values never seen."""
 
     n: Floats  # counts of each value with each class, [value, class]
     seen: Floats  # how often in all
@@ -94,7 +96,7 @@ class LeaveOneOutCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class LogTable:
-    """The likelihood of one column of labels, given as codes: a value's place on the axis, -1 if missing."""
+    """The log-likelihoods of one column of labels; a code is a value's place on the axis, -1 for a missing one."""
 
     family: Categorical
     settings: Settings
@@ -102,7 +104,7 @@ class LogTable:
     values: Axis
     n: Floats
 
-    leaves_out_in_python: ClassVar[bool] = False  # whether leaving a row out is more than the compiled form can do
+    neighbors_share: ClassVar[bool] = False  # whether leaving a row out changes more than its own value
 
     @property
     def level_count(self) -> int:
@@ -110,69 +112,62 @@ class LogTable:
         return 0
 
     @cached_property
+    def lines(self) -> Floats:
+        """Logarithms of P(value | class), [value, class]; the last line is for values never seen."""
+        lines: Floats = log_proportion(*self._smoothed(self._pseudo_count), self.size).T
+        unseen: Floats = lines[-1:] if self.slot else np.zeros((1, len(self.classes)))
+        return np.vstack([lines[:-1], unseen])
+
+    @cached_property
     def log_p(self) -> Floats:
         """Logarithms of P(value | class), [class, value]."""
-        total, common = self.n.sum(axis=1, keepdims=True), self._common
-        return self._log_share(self.n, total, len(self.values), divide(common, common.sum() + self._slot))
+        return np.ascontiguousarray(self.lines[:-1].T)
 
-    @cached_property
+    @property
     def log_unseen(self) -> Floats:
         """The log-likelihood of a value never seen."""
-        return self._log_unseen(self.n.sum(axis=1), len(self.values), self._common.sum() + self._slot)
+        unseen: Floats = self.lines[-1]
+        return unseen
 
-    @cached_property
-    def _slot(self) -> bool:
+    @property
+    def slot(self) -> bool:
         """Whether there is one more value, for all that were never seen."""
         return self.settings.unseen == "smooth"
+
+    @property
+    def size(self) -> int:
+        """How many values there are, with the one for those never seen."""
+        return len(self.values) + self.slot
 
     @cached_property
     def _common(self) -> Floats:
         """How common each value is overall, as λ is spread; those never seen, and the slot, as if seen in one row."""
-        return once_at_least(self.n.sum(axis=0))
+        rows = self.n.sum(axis=0)
+        return np.where(rows > 0, rows, 1.0)
 
-    def _log_share(self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric) -> Floats:
-        """Return log P(value | class), given counts, the number of values and the value's overall proportion."""
-        pseudo_counts = proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing)
-        return proportions.log_proportion(*self._sides(n, total, size, overall, pseudo_counts), size + self._slot)
+    @cached_property
+    def _pseudo_count(self) -> float:
+        return float(self.settings.pseudo_counts)
 
-    def _sides(
-        self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric, pseudo_counts: Numeric
-    ) -> tuple[Numeric, Numeric]:
-        """Return the rows of a value and of its class, both with pseudo-counts."""
+    @cached_property
+    def _counted(self) -> Floats:
+        """The counts that values are smoothed from, [class, value]."""
+        return self.n
+
+    def _smoothed(self, pseudo_count: float) -> tuple[Floats, Floats]:
+        """Return the rows of each value, with one more for those never seen, and of the class, with pseudo-counts."""
+        n, total = np.column_stack([self._counted, np.zeros(len(self.n))]), self.n.sum(axis=1, keepdims=True)
         if self.family.spread == "even":
-            return n + pseudo_counts, total + (size + self._slot) * pseudo_counts
-        return n + pseudo_counts * overall, total + pseudo_counts
+            return n + pseudo_count, total + self.size * pseudo_count
+        overall = divide(np.append(self._common, 1.0), np.array(self._common.sum() + self.slot))
+        return n + pseudo_count * overall, total + pseudo_count
 
     @cached_property
     def cumulants(self) -> Cumulants:
         """The cumulants of log P(value | class), [value, class]; the last line is for values never seen."""
-        common, total = np.append(self._common, 1.0), self.n.sum(axis=1, keepdims=True)
-        overall = common / (self._common.sum() + self._slot or 1.0)
-        n = np.column_stack([self.n, np.zeros(len(self.n))])
-        sides = self._sides(n, total, len(self.values), overall, self.settings.column_smoothing)
-        part, whole = proportion_cumulants(*sides)
-        silent = (np.arange(len(common)) == len(self.values)) & (not self._slot)
+        part, whole = proportion_cumulants(*self._smoothed(self.settings.column_smoothing))
+        silent = (np.arange(len(self.values) + 1) == len(self.values)) & (not self.slot)
         return Cumulants(*(np.where(silent, 0.0, figure).T for figure in part - whole))
-
-    def _log_unseen(self, total: Floats, size: Numeric, common: Numeric) -> Floats:
-        if not self._slot:
-            return np.zeros(total.shape)
-        return self._log_share(0.0, total, size, 1 / common)
-
-    def codes(self, labels: Iterable[Label]) -> Longs:
-        """Return the code of each label: its place, the number of values if never seen, -1 if missing and skipped."""
-        unseen, scored = len(self.values), self.settings.missing == "value"
-        return np.fromiter(
-            (-1 if is_missing(v) and not scored else self._place(v) % (unseen + 1) for v in labels),
-            dtype=np.int64,
-        )
-
-    def _place(self, label: Label) -> int:
-        return self.values.place(None if is_missing(label) else label)
-
-    @cached_property
-    def _alone(self) -> LogTables:
-        return LogTables(self.classes, (self,))
 
     @cached_property
     def names(self) -> list[str]:
@@ -183,19 +178,11 @@ class LogTable:
         """Return more on rows with this code, for the end of a phrase: nothing, the value is enough."""
         return ""
 
-    def add_to(self, scorer: Scorer, x: Longs, missing: bool = True) -> None:
-        """Have log P(value | class) of each code added to the scores."""
-        self._alone.add_to(scorer, np.asarray(x).reshape(-1, 1), missing)
-
-    def log_likelihood(self, x: Longs, threads: int = 1) -> Floats:
-        """Return log P(value | class) of each code as [row, class]."""
-        return self._alone.log_likelihood(np.asarray(x).reshape(-1, 1), threads)
-
     def check(self, x: Longs) -> None:
         """Refuse codes never seen, if the settings demand it."""
-        self.check_none(np.flatnonzero(x >= len(self.values)))
+        self._check_none(np.flatnonzero(x >= len(self.values)))
 
-    def check_none(self, unseen: npt.NDArray[np.intp]) -> None:
+    def _check_none(self, unseen: Places) -> None:
         """Refuse these rows, whose values were never seen, if the settings demand it and there are any."""
         if self.settings.unseen == "error" and len(unseen):
             raise InvalidInput(
@@ -207,31 +194,15 @@ class LogTable:
                 " to smooth them.",
             )
 
-    def uncertainty(self, x: Longs, threads: int = 1) -> Cumulants:
-        """Return the cumulants of log P(value | class), under a Dirichlet posterior."""
-        return self._alone.uncertainty(np.asarray(x).reshape(-1, 1), threads)
-
-    def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
-        """Return log P(value | class) of each code as if its row had never been counted."""
-        return self._alone.leave_one_out(np.asarray(x).reshape(-1, 1), y, weights, threads)
-
     @cached_property
     def left(self) -> LeaveOneOutCounts:
-        """What a row is taken out of."""
-        known, pseudo_counts = (
-            self.values.kept(np.zeros(len(self.values), dtype=bool)),
-            proportions.PSEUDO_COUNTS[self.settings.estimate],
-        )
-        whole = (
-            float(pseudo_counts(self.settings.column_smoothing)),
-            len(self.values) + self._slot,
-            self._common.sum() + self._slot,
-        )
-        rules = (self.family.spread == "overall", self._slot, self.settings.unseen == "error")
+        """The counts that a row is taken out of."""
+        whole = self._pseudo_count, self.size, self._common.sum() + self.slot
+        rules = self.family.spread == "overall", self.slot, self.settings.unseen == "error"
         return LeaveOneOutCounts(
             n=np.vstack([self.n.T, np.zeros((1, len(self.classes)))]),
             seen=np.append(self.n.sum(axis=0), 0.0),
-            kept=np.append(known, True).astype(np.float64),
+            kept=np.append(self.values.stays, True).astype(np.float64),
             total=self.n.sum(axis=1),
             column=np.array([*whole, *rules], dtype=np.float64),
         )
@@ -239,33 +210,34 @@ class LogTable:
     def check_counted(self, x: Longs, y: Codes, w: Floats) -> None:
         """Refuse rows that cannot have been counted, and values that are an error once their only row is left out."""
         self.check(x)
-        n, met, kept, code = self.left.n, self.left.seen, self.left.kept, np.minimum(x, len(self.values))
+        n, seen, kept, code = self.left.n, self.left.seen, self.left.kept, np.minimum(x, len(self.values))
         never = np.flatnonzero((subtract(n[code, y], w) < 0) & (code >= 0))
         if len(never):
             raise InvalidInput(
                 RowNumber(never[0]), " was never counted: its value was not counted as often with its class."
             )
-        self.check_none(np.flatnonzero((subtract(met[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
+        self._check_none(np.flatnonzero((subtract(seen[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
+
+    def without_rows(self, x: Longs, y: Codes, w: Floats) -> Floats:
+        """Return log P(value | class) of each code as if its row had never been counted, where neighbors share."""
+        raise NotImplementedError("the kernel does this where no neighbors share")
 
     def log_prior_density(self) -> float:
         """Return the logarithm of the Dirichlet density at the probabilities, up to a constant."""
-        pseudo_counts = float(proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
-        if self.settings.estimate != "map" or not pseudo_counts:
+        if self.settings.estimate != "map" or not self._pseudo_count:
             return 0.0
-        return pseudo_counts * float(self.log_p.sum() + self._slot * self.log_unseen.sum())
+        return self._pseudo_count * float(self.log_p.sum() + self.slot * self.log_unseen.sum())
 
     def fraction(self, k: int, code: int) -> str:
         """Return P(value | class k) as the textbook writes it; nothing for a code that contributes nothing."""
-        size, unseen = len(self.values), code >= len(self.values)
-        if code < 0 or (unseen and not self._slot):
+        unseen, pseudo_count = code >= len(self.values), self._pseudo_count
+        if code < 0 or (unseen and not self.slot):
             return ""
-        pseudo_counts = float(proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
-        n, total = 0.0 if unseen else float(self.n[k, code]), float(self.n[k].sum())
-        if self.family.spread == "even" or pseudo_counts == 0:
-            return proportions.fraction(n, total, pseudo_counts, size + self._slot)
-        common = 1.0 if unseen else self._common[code]
-        whole = self._common.sum() + self._slot
-        return f"({n:.10g}+{pseudo_counts:.10g}·{common:.10g}/{whole:.10g})/({total:.10g}+{pseudo_counts:.10g})"
+        n, total = 0.0 if unseen else float(self._counted[k, code]), float(self.n[k].sum())
+        if self.family.spread == "even" or pseudo_count == 0:
+            return fraction(n, total, pseudo_count, self.size)
+        common, whole = 1.0 if unseen else self._common[code], self._common.sum() + self.slot
+        return f"({n:.10g}+{pseudo_count:.10g}·{common:.10g}/{whole:.10g})/({total:.10g}+{pseudo_count:.10g})"
 
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
         """Return P(value | class) as columns of a frame, a line for each value."""
@@ -282,7 +254,7 @@ class LogTable:
 
 
 @dataclass(frozen=True)
-class LogTables:
+class LogTables(ColumnLikelihoods):
     """The likelihood of a matrix of codes: a LogTable for each of its columns, scored in one pass."""
 
     classes: Axis
@@ -295,9 +267,8 @@ class LogTables:
 
     @cached_property
     def stack(self) -> Floats:
-        """All tables one below the other, [value, class]; the last line of each is for values never seen."""
-        lines = [np.vstack([table.log_p.T, table.log_unseen]) for table in self.tables]
-        return np.concatenate([np.zeros((0, len(self.classes))), *lines])
+        """The lines of all tables one below the other, [value, class]."""
+        return np.concatenate([np.zeros((0, len(self.classes))), *(table.lines for table in self.tables)])
 
     @cached_property
     def _split(self) -> tuple[Floats, Floats | None]:
@@ -305,7 +276,7 @@ class LogTables:
         split = Split.of(self.stack)
         return padded(split.finite), padded(split.ruled_out) if split.ruled_out.any() else None
 
-    def add_to(self, scorer: Scorer, x: Longs, missing: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have log P(value | class) of each cell added to the scores."""
         for column, table in enumerate(self.tables):
             if table.settings.unseen == "error":
@@ -315,75 +286,62 @@ class LogTables:
         if ruled_out is not None:
             scorer.codes(x, self.offsets, ruled_out, against=True)
 
-    def log_likelihood(self, x: Longs, threads: int = 1) -> Floats:
-        """Return log P(row | class) as [row, class]."""
-        return scores_of(self, x, threads)
-
     @cached_property
     def _cumulants(self) -> Floats:
-        """Those of all tables one below the other, [value, 4 · class]: side by side they are summed in one pass."""
+        """The cumulants of all tables one below the other, [value, 4 · class]: they are summed in one pass."""
         lines = [np.hstack(table.cumulants) for table in self.tables]
         return padded(np.concatenate([np.zeros((0, 4 * len(self.classes))), *lines]))
 
     @cached_property
     def _full(self) -> LogTables:
         """The same tables under the estimate that holds the whole posterior."""
-        return LogTables(self.classes, tuple(replace(one, settings=one.settings.full()) for one in self.tables))
+        return LogTables(self.classes, tuple(replace(table, settings=table.settings.full()) for table in self.tables))
 
-    def uncertainty(self, x: Longs, threads: int = 1) -> Cumulants:
-        """Return the cumulants of log P(row | class); missing values add nothing."""
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
+        """Return the cumulants of log P(row | class) under Dirichlet posteriors; missing values add nothing."""
         scorer, out = Scorer(np.zeros(4 * len(self.classes))), np.empty((len(x), 4 * len(self.classes)))
         scorer.codes(x, self.offsets, self._cumulants)
         check_scored(scorer.log_joint(out, threads))
         found = Cumulants(*np.split(out, 4, axis=1))
         light = any(table.settings.column_smoothing == 0 for table in self.tables)
-        return with_ruled_out(found, self._full, x, threads) if light else found
+        return with_ruled_out(found, self._full.log_likelihood(x, threads)) if light else found
 
-    def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""
-        if any(table.leaves_out_in_python for table in self.tables):
-            return self._left_apart(x, y, weights, threads)
-        out, y, weights = np.zeros((len(x), len(self.classes))), as_codes(np.asarray(y)), as_weights(weights)
-        tables = self.offsets, padded(self.stack), *self._left
-        if _kernels.leave_one_out_codes(x, y, weights, *tables, out, threads) >= 0:
-            for column, table in enumerate(self.tables):
-                table.check_counted(np.asarray(x[:, column]), y, row_weights(weights, len(x)))
+        out, x, y = np.zeros((len(x), len(self.classes))), np.asarray(x), as_codes(np.asarray(y))
+        apart = [place for place, table in enumerate(self.tables) if table.neighbors_share]
+        others = tuple(table for table in self.tables if not table.neighbors_share)
+        if others:
+            codes = np.delete(x, apart, axis=1) if apart else x
+            LogTables(self.classes, others)._leave_out(codes, y, as_weights(weights), out, threads)
+        for place in apart:
+            out += self.tables[place].without_rows(x[:, place], y, row_weights(weights, len(x)))
         return out
 
-    def _left_apart(self, x: Longs, y: Codes, weights: Floats | None, threads: int) -> Floats:
-        """Return the same where some columns leave rows out by themselves."""
-        rest = [at for at, table in enumerate(self.tables) if not table.leaves_out_in_python]
-        out = np.zeros((len(x), len(self.classes)))
-        if rest:
-            others = LogTables(self.classes, tuple(self.tables[at] for at in rest))
-            out = others.leave_one_out(np.asarray(x)[:, rest], y, weights, threads)
-        for at, table in enumerate(self.tables):
-            if table.leaves_out_in_python:
-                out += table.leave_one_out(np.asarray(x)[:, at], y, weights, threads)
-        return out
-
-    @cached_property
-    def _left(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """What a row is taken out of, all columns one below the other, as the kernels read it."""
+    def _leave_out(self, x: Matrix, y: Codes, weights: Floats | None, out: Floats, threads: int) -> None:
         parts = [table.left for table in self.tables]
-        n, met, kept = (np.concatenate([np.asarray(part[at]) for part in parts]) for at in range(3))
-        return padded(n), met, kept, np.stack([part.total for part in parts]), np.stack([part.column for part in parts])
+        n, seen, kept = (np.concatenate([np.asarray(part[field]) for part in parts]) for field in range(3))
+        total, column = np.stack([part.total for part in parts]), np.stack([part.column for part in parts])
+        tables = self.offsets, padded(self.stack), padded(n), seen, kept, total, column
+        if _kernels.leave_one_out_codes(x, y, weights, *tables, out, threads) >= 0:
+            for place, table in enumerate(self.tables):
+                table.check_counted(np.asarray(x[:, place]), y, row_weights(weights, len(x)))
 
     def log_prior_density(self) -> float:
-        """Return the logarithm of the prior's density at all shares, up to a constant."""
+        """Return the logarithm of the prior's density at all proportions, up to a constant."""
         return sum(table.log_prior_density() for table in self.tables)
 
-    def column(self, at: int) -> LogTables:
+    def column(self, place: int) -> LogTables:
         """Return the likelihood of one of the columns."""
-        return LogTables(self.classes, (self.tables[at],))
+        return LogTables(self.classes, (self.tables[place],))
 
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
         """Return P(value | class) as columns of a frame, a line for each column and value."""
-        names = [(at, name) for at, table in enumerate(self.tables) for name in table.names]
+        names = [(column, name) for column, table in enumerate(self.tables) for name in table.names]
         shares = np.concatenate([np.zeros((len(labels), 0)), *(np.exp(table.log_p) for table in self.tables)], axis=1)
-        columns, values = ([name[at] for name in names] for at in (0, 1))
+        columns, values = ([name[side] for name in names] for side in (0, 1))
         return {"column": columns, "value": values, **dict(zip(labels, shares, strict=True))}
 
     def describe(self, column: str) -> str:
         """Return a sentence on which value is the most frequent in each class, column by column."""
-        return "\n".join(table.describe(f"{column}[{at}]") for at, table in enumerate(self.tables))
+        return "\n".join(table.describe(f"{column}[{place}]") for place, table in enumerate(self.tables))

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from scipy.special import polygamma, psi
 
 from .._linear_algebra import product
-from .._types import Floats, Index, Matrix, Numeric
-from .family import Likelihood, scores_of
+from .._types import Floats, Index, Numeric
 
 # The variance of a logarithm of which nothing is known: no row was counted and there are no pseudo-counts. Its interval
 # is 0 to 1.
@@ -62,7 +61,7 @@ class Cumulants(NamedTuple):
         return np.where(wide, self.third / np.where(wide, self.variance, 1.0) ** 1.5, 0.0)
 
     def excess(self) -> Floats:
-        """Return how heavy the tails are beside those of a normal distribution (its excess kurtosis)."""
+        """Return the excess kurtosis; 0 where the distribution has no width."""
         wide = self.variance > 0
         return np.where(wide, self.fourth / np.where(wide, self.variance, 1.0) ** 2, 0.0)
 
@@ -84,14 +83,14 @@ def proportion_cumulants(part: Numeric, whole: Numeric) -> tuple[Cumulants, Cumu
     certain and has no cumulants here: `with_ruled_out` sets its mean.
     """
     a, b = (np.asarray(side) for side in np.broadcast_arrays(part, whole))
-    met, known = a > 0, b > 0
-    of_part = Cumulants(*(np.where(met, figure, 0.0) for figure in log_gamma_cumulants(a)))
+    counted, known = a > 0, b > 0
+    of_part = Cumulants(*(np.where(counted, figure, 0.0) for figure in log_gamma_cumulants(a)))
     of_part = of_part._replace(variance=np.where(known, of_part.variance, UNKNOWN))
     return of_part, Cumulants(*(np.where(known, figure, 0.0) for figure in log_gamma_cumulants(b)))
 
 
 def with_variance_only(terms: Terms, where: npt.NDArray[np.bool_], variance: float) -> Terms:
-    """Return the terms with nothing but this variance, whatever the cell holds, where so said."""
+    """Return the terms with nothing but this variance, whatever the cell holds, at these places."""
     means, (fixed, *others), *higher = (tuple(np.where(where, 0.0, term) for term in powers) for powers in terms)
     return means, (np.where(where, variance, fixed), *others), *higher
 
@@ -111,10 +110,9 @@ def polynomial_cumulants(x: Floats, terms: Terms) -> list[Floats]:
     return out
 
 
-def with_ruled_out(found: Cumulants, likelihood: Likelihood, x: Matrix, threads: int) -> Cumulants:
-    """Return the cumulants with a mean of -∞ where this likelihood rules a class out.
+def with_ruled_out(cumulants: Cumulants, scores: Floats) -> Cumulants:
+    """Return the cumulants with a mean of -∞ where the scores under ``bayes`` rule a class out.
 
-    With λ = 0 the posterior gives a value without rows no chance, for certain: the likelihood is that of ``bayes``.
+    With λ = 0 the posterior gives a value without rows no chance, for certain.
     """
-    out = np.isneginf(scores_of(likelihood, x, threads))
-    return found._replace(mean=np.where(out, -np.inf, found.mean))
+    return cumulants._replace(mean=np.where(np.isneginf(scores), -np.inf, cumulants.mean))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args
@@ -9,15 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, g
 import numpy as np
 
 from .._kernels import Scorer
-from .._types import Codes, Floats, Label, Mask, Matrix, Singles
+from .._types import Codes, Floats, Label, Matrix, Numeric, Singles
 from ..errors import InvalidSetting, RowRefused
 from ..errors.message import Setting
 from ..stats import Axis
 
 if TYPE_CHECKING:
     from .cumulants import Cumulants
-    from .numbers import Summary
-    from .texts import ModelWords
+    from .words import ModelWords
 
 # One λ for a column, or one for each of its values.
 Smoothing: TypeAlias = float | Sequence[float] | Floats
@@ -60,31 +60,31 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, kinds in (("estimate", Estimate), ("missing", Missing), ("unseen", Unseen)):
-            if getattr(self, name) not in get_args(kinds):
-                raise InvalidSetting(Setting(name, getattr(self, name)), f" is unknown; use one of {get_args(kinds)}.")
+            given = getattr(self, name)
+            refuse(given not in get_args(kinds), Setting(name, given), f" is unknown; use one of {get_args(kinds)}.")
         smoothing = smoothing_array(self.smoothing)
-        if not np.all(np.isfinite(smoothing)) or np.any(smoothing < 0):
-            raise InvalidSetting(Setting("smoothing", self.smoothing), " must be finite and not negative.")
-        if self.estimate == "map" and np.any(smoothing < 1):
-            raise InvalidSetting(
-                Setting("estimate", "map"),
-                f" needs smoothing of 1 or more, found {self.smoothing!r}: below 1 the prior has its mode at the "
-                "edge. Laplace's rule with λ is ",
-                Setting("estimate", "bayes"),
-                " with smoothing=λ, or 'map' with λ + 1.",
-            )
+        infinite = not np.all(np.isfinite(smoothing)) or np.any(smoothing < 0)
+        refuse(infinite, Setting("smoothing", self.smoothing), " must be finite and not negative.")
+        refuse(
+            self.estimate == "map" and np.any(smoothing < 1),
+            Setting("estimate", "map"),
+            f" needs smoothing of 1 or more, found {self.smoothing!r}: below 1 the prior has its mode at the edge. "
+            "Laplace's rule with λ is ",
+            Setting("estimate", "bayes"),
+            " with smoothing=λ, or 'map' with λ + 1.",
+        )
 
     def alone(self, own: Smoothing | None = None) -> Settings:
         """Return these settings with one λ for a whole column: its own, if it has one."""
         if own is None and isinstance(self.smoothing, float):
             return self  # every column asks, each time that a model is made
         smoothing = smoothing_array(self.smoothing if own is None else own)
-        if smoothing.size != 1:
-            raise InvalidSetting(
-                Setting("smoothing"),
-                f" holds {smoothing.size} numbers, but this column takes a single λ. Only words and flags "
-                "take one each: give the array to their family, e.g. Words(smoothing=[...]).",
-            )
+        refuse(
+            smoothing.size != 1,
+            Setting("smoothing"),
+            f" holds {smoothing.size} numbers, but this column takes a single λ. Only words and flags take one "
+            "each: give the array to their family, e.g. Words(smoothing=[...]).",
+        )
         return replace(self, smoothing=smoothing.item())
 
     @property
@@ -97,18 +97,32 @@ class Settings:
         """The λ of each value."""
         return smoothing_array(self.smoothing)
 
+    @property
+    def pseudo_counts(self) -> Floats:
+        """The pseudo-counts of a value, or of each: 0 (``mle``), λ - 1 (``map``) or λ (``bayes``).
+
+        ``map`` takes the mode of the Dirichlet posterior and ``bayes`` the posterior predictive, which is Laplace's
+        rule: ``bayes`` with λ is ``map`` with λ + 1.
+        """
+        smoothing = smoothing_array(self.smoothing)
+        return {"mle": 0.0 * smoothing, "map": smoothing - 1.0, "bayes": smoothing}[self.estimate]
+
     def full(self) -> Settings:
         """Return these settings with the estimate that holds the whole posterior."""
         return replace(self, estimate="bayes")
 
     def each(self, size: int, own: Smoothing | None = None) -> Settings:
-        """Return these settings with a λ for each of so many values: the column's own, if it has some."""
+        """Return these settings with a λ for each of `size` values: the column's own, if it has some."""
         smoothing = smoothing_array(self.smoothing if own is None else own)
-        if smoothing.size != 1 and smoothing.shape != (size,):
-            raise InvalidSetting(
-                Setting("smoothing"), f" holds {smoothing.size} numbers for {size} values; give one, or one each."
-            )
+        found = f" holds {smoothing.size} numbers for {size} values; give one, or one each."
+        refuse(smoothing.size != 1 and smoothing.shape != (size,), Setting("smoothing"), found)
         return replace(self, smoothing=np.broadcast_to(smoothing, (size,)))
+
+
+def refuse(wrong: object, *message: str | Setting) -> None:
+    """Raise the error of a setting that is wrong."""
+    if wrong:
+        raise InvalidSetting(*message)
 
 
 def smoothing_array(smoothing: Smoothing) -> Floats:
@@ -116,7 +130,33 @@ def smoothing_array(smoothing: Smoothing) -> Floats:
     try:
         return np.asarray(smoothing, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidSetting(Setting("smoothing", smoothing), " is no number; give a λ such as 1.0.") from None
+        raise InvalidSetting(Setting("smoothing", smoothing), " is not a number; give a λ such as 1.0.") from None
+
+
+def log_proportion(part: Numeric, whole: Numeric, size: Numeric, out: Floats | None = None) -> Floats:
+    """Return log(part / whole), both with pseudo-counts; all values are equal where nothing was counted.
+
+    The result may overwrite the part, if that is needed no more.
+    """
+    there, part = np.asarray(whole) > 0, np.asarray(np.maximum(part, 0.0, out=out))  # rounding may dip below 0
+    fits = np.broadcast_shapes(part.shape, there.shape) == part.shape
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(part, out=part)  # in place: a table of words may take hundreds of megabytes
+        found: Floats = np.subtract(logs, np.log(whole), out=logs if fits else None)
+        return found if there.all() else np.where(there, found, -np.log(size))
+
+
+def fraction(n: float, total: float, pseudo_counts: float, size: float) -> str:
+    """Return a proportion as the textbook writes it, unreduced, with pseudo-counts.
+
+    >>> fraction(3, 8, 0, 3), fraction(3, 8, 1, 3), fraction(0, 0, 0, 3)  # without any rows all values are equal
+    ('3/8', '(3+1)/(8+3)', '1/3')
+    """
+    if total + pseudo_counts * size == 0:
+        return f"1/{size:.10g}"
+    if pseudo_counts == 0:
+        return f"{n:.10g}/{total:.10g}"
+    return f"({n:.10g}+{pseudo_counts:.10g})/({total:.10g}+{pseudo_counts * size:.10g})"
 
 
 def padded(table: Floats) -> Floats:
@@ -165,47 +205,56 @@ class ScoreTerm(Protocol):
         """
 
 
-class Likelihood(ScoreTerm, Protocol):
+class Likelihood(ABC):
     """The log-likelihood of a column given the class, or of several columns that are read as one matrix."""
 
-    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
-        """Return log P(x | class) as [row, class], whole."""
+    classes: Axis
 
+    @abstractmethod
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
+        """Have log P(x | class) added to the scores, up to what all classes share."""
+
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
+        """Return log P(x | class) as [row, class], with what all classes share."""
+        return scores_of(self, x, threads)
+
+    @abstractmethod
     def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(x | class) of each row as if that row had never been counted."""
 
+    @abstractmethod
     def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
         """Return the cumulants of log P(x | class), [row, class]: of its parameters only the posterior is known.
 
-        The posterior is the one with λ, whatever the estimate. Terms that all classes share may be left out.
+        The posterior is the one with λ, whatever the estimate. Terms that all classes share may be missing.
         """
 
+    @abstractmethod
     def log_prior_density(self) -> float:
         """Return the logarithm of the prior's density at the estimate, up to a constant; 0 without a prior.
 
         Added to the log-likelihood of the rows it is what ``map`` maximizes. An error where there is no such density.
         """
 
+    @abstractmethod
     def describe(self, column: str) -> str:
         """Return a sentence on what was estimated."""
 
+    @abstractmethod
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
         """Return the estimates as columns of a frame, given the names of the classes."""
 
 
-class ColumnLikelihoods(Likelihood, Protocol):
+class ColumnLikelihoods(Likelihood):
     """The likelihood of several columns that are read as one matrix, each of which is a likelihood of its own."""
 
-    def column(self, at: int) -> Likelihood:
+    @abstractmethod
+    def column(self, place: int) -> Likelihood:
         """Return the likelihood of one of the columns."""
 
 
-class NumberLikelihoods(ColumnLikelihoods, Protocol):
-    """The likelihood of several columns of numbers."""
-
-    @property
-    def summary(self) -> Summary:
-        """Number, mean and squares of each column and class."""
+# The features of a wide column in order: columns of a matrix, or the words of texts.
+Features: TypeAlias = "Axis | ModelWords"
 
 
 class TextTerm(ScoreTerm, Protocol):
@@ -221,19 +270,6 @@ class TextTerm(ScoreTerm, Protocol):
 
     def by_word(self, x: Matrix) -> tuple[Codes, Floats]:
         """Return the numbers of the words of a single row, and the contribution of each, [word, class]."""
-
-
-class FeatureAxis(Protocol):
-    """The features of a wide column in order: columns of a matrix, or the words of texts."""
-
-    @property
-    def labels(self) -> Sequence[Any]:
-        """Their names, which have an order."""
-
-    def __len__(self) -> int: ...
-
-    def kept(self, counted: Mask) -> Mask:
-        """Tell which features stay known when only some of them are counted."""
 
 
 class Family(Protocol):
@@ -255,7 +291,7 @@ class Family(Protocol):
 
 
 def row_weights(weights: Floats | None, rows: int) -> Floats:
-    """Return what each row weighs: one, unless said otherwise."""
+    """Return the weight of each row: 1 by default."""
     return np.ones(rows) if weights is None else np.asarray(weights, dtype=np.float64)
 
 
@@ -267,16 +303,16 @@ def row_blocks(rows: int, cells_per_row: int, most: int = 1 << 16) -> Iterator[s
 
 
 def rounded_number(number: float, digits: int) -> str:
-    """Return a number with so many digits that count, the way people write it: 460, not 4.6e+02."""
+    """Return a number with this many significant digits, as people write it: 460, not 4.6e+02."""
     return f"{float(f'{number:.{digits}g}'):.10g}"
 
 
 def shown_label(label: Label) -> str:
-    """Return a label as it is shown: a missing value is no label called None."""
+    """Return a label as it is shown: a missing value is not a label called None."""
     return "(missing)" if label is None else str(label)
 
 
 def listed_parts(parts: Sequence[str], between: str = ", ", most: int = 3) -> str:
-    """Join a few parts of a sentence; of many only the first are said."""
-    said = between.join(parts[:most])
-    return said if len(parts) <= most else f"{said} and so on for {len(parts) - most} more"
+    """Join a few parts of a sentence; of many only the first."""
+    joined = between.join(parts[:most])
+    return joined if len(parts) <= most else f"{joined} and so on for {len(parts) - most} more"

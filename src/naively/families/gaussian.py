@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
@@ -11,14 +10,13 @@ import numpy as np
 from scipy.special import poch, polygamma, psi
 
 from .._kernels import LARGEST_VARIANCE, LEAST_RELATIVE_VARIANCE, LEAST_VARIANCE, Scorer, leave_one_out_numbers
-from .._types import Codes, Floats, Matrix
-from ..errors import InvalidSetting
+from .._types import AnyArray, Codes, Floats, Matrix
 from ..errors.message import Setting
 from ..stats import Axis, Moments
 from ..stats.accumulators import as_codes, as_weights
 from .cumulants import UNKNOWN, Cumulants, Terms, polynomial_cumulants, with_variance_only
-from .family import Settings, check_scored, listed_parts, padded, rounded_number, row_blocks, scores_of
-from .numbers import LIGHTEST, Summary
+from .family import Settings, check_scored, padded, refuse, rounded_number, row_blocks, scores_of
+from .numbers import LIGHTEST, NumberLikelihood, Summary
 
 # The least relative variance where rows have no label: a class that closes in on a single row would be ever more
 # probable. A thousandth of the column's deviation stops it.
@@ -58,10 +56,8 @@ class Gaussian:
     statistic: ClassVar[type[Moments]] = Moments
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
-            raise InvalidSetting(
-                Setting("epsilon", self.epsilon), " must be finite and not negative: it is added to variances."
-            )
+        finite, epsilon = np.isfinite(self.epsilon) and self.epsilon >= 0, Setting("epsilon", self.epsilon)
+        refuse(not finite, epsilon, " must be finite and not negative: it is added to variances.")
 
     def estimate(self, statistic: Moments, rows: Floats, classes: Axis, settings: Settings) -> GaussianLikelihood:
         """Return the density of each class and column."""
@@ -81,30 +77,23 @@ class DensityTable(NamedTuple):
     base: Floats
 
 
-def normal_density(centre: Floats, variance: Floats, prior: GaussianPrior) -> DensityTable:
-    """Return normal densities; a column without any spread contributes nothing."""
+def density_table(
+    centre: Floats, variance: Floats, prior: GaussianPrior, freedom: Floats | None = None
+) -> DensityTable:
+    """Return normal densities, or with degrees of freedom Student-t densities with a squared scale.
+
+    A column without any spread contributes nothing.
+    """
     variance = floored_variance(variance, prior)
     silent = variance == 0
     safe = np.where(silent, 1.0, variance)
-    zero = np.zeros(variance.shape)
-    return DensityTable(
-        centre, np.where(silent, 0.0, 0.5 / safe), zero, np.where(silent, 0.0, -0.5 * np.log(2 * np.pi * safe))
-    )
-
-
-def student_t_density(centre: Floats, scale: Floats, freedom: Floats, prior: GaussianPrior) -> DensityTable:
-    """Return Student-t densities with a squared scale; a column without any spread contributes nothing."""
-    scale = floored_variance(scale, prior)
-    silent = scale == 0
-    safe = np.where(silent, 1.0, scale)
-    # Γ((ν + 1) / 2) / Γ(ν / 2) at once: the difference of two large logarithms would lose digits.
-    base = np.log(poch(freedom / 2, 0.5)) - 0.5 * (np.log(freedom * np.pi) + np.log(safe))
-    return DensityTable(
-        centre,
-        np.where(silent, 0.0, 1 / freedom / safe),
-        np.where(silent, 0.0, (freedom + 1) / 2),
-        np.where(silent, 0.0, base),
-    )
+    if freedom is None:
+        precision, power, base = 0.5 / safe, 0.0 * safe, -0.5 * np.log(2 * np.pi * safe)
+    else:
+        precision, power = 1 / freedom / safe, (freedom + 1) / 2
+        # Γ((ν + 1) / 2) / Γ(ν / 2) at once: the difference of two large logarithms would lose digits.
+        base = np.log(poch(freedom / 2, 0.5)) - 0.5 * (np.log(freedom * np.pi) + np.log(safe))
+    return DensityTable(centre, *(np.where(silent, 0.0, part) for part in (precision, power, base)))
 
 
 def floored_variance(variance: Floats, prior: GaussianPrior) -> Floats:
@@ -141,9 +130,9 @@ class GaussianPrior(NamedTuple):
         The variance is the one within classes, pooled; the centre lies among the class means, as far off as they lie
         apart. Both move and stretch with the unit of measurement.
         """
-        met = summary.n > 0
-        classes = np.maximum(met.sum(axis=-1, keepdims=True), 1)
-        centre = np.where(met, summary.mean, 0.0).sum(axis=-1, keepdims=True) / classes
+        counted = summary.n > 0
+        classes = np.maximum(counted.sum(axis=-1, keepdims=True), 1)
+        centre = np.where(counted, summary.mean, 0.0).sum(axis=-1, keepdims=True) / classes
         between = (summary.gap(centre) ** 2).sum(axis=-1, keepdims=True) / classes
         rows = np.maximum(summary.n.sum(axis=-1, keepdims=True), 1e-300)
         within = summary.ssd.sum(axis=-1, keepdims=True) / rows
@@ -151,13 +140,6 @@ class GaussianPrior(NamedTuple):
         share = np.where(variance > 0, variance, 1.0) / np.where(variance > 0, variance + between, 1.0)
         weight = max(smoothing, LIGHTEST)
         return cls(centre, np.maximum(weight * share, LEAST_RELATIVE_VARIANCE), variance, weight, within + between)
-
-
-def mle_density(summary: Summary, prior: GaussianPrior, epsilon: float) -> DensityTable:
-    """Return normal densities with mean and variance of each class; the column's own for a class without numbers."""
-    met = summary.n > 0
-    variance = np.where(met, summary.ssd / np.where(met, summary.n, 1.0), prior.spread)
-    return normal_density(np.where(met, summary.mean, prior.centre), variance + epsilon, prior)
 
 
 def normal_inverse_gamma(summary: Summary, prior: GaussianPrior) -> tuple[Floats, Floats, Floats, Floats]:
@@ -169,75 +151,26 @@ def normal_inverse_gamma(summary: Summary, prior: GaussianPrior) -> tuple[Floats
     return centre, centred, rows, squares
 
 
-def map_density(summary: Summary, prior: GaussianPrior, epsilon: float) -> DensityTable:
-    """Return normal densities at the joint mode of centre and variance."""
-    centre, _, rows, squares = normal_inverse_gamma(summary, prior)
-    return normal_density(centre, squares / (rows + 3) + epsilon, prior)
+def estimated_densities(how: str, summary: Summary, prior: GaussianPrior, epsilon: float) -> DensityTable:
+    """Return the densities: normal with mean and variance of each class, the mode, or the posterior predictive.
 
-
-def predictive_density(summary: Summary, prior: GaussianPrior, epsilon: float) -> DensityTable:
-    """Return the posterior predictive: Student-t densities."""
+    Under ``mle`` a class without numbers has the column's own mean and variance.
+    """
+    if how == "mle":
+        counted = summary.n > 0
+        variance = np.where(counted, summary.ssd / np.where(counted, summary.n, 1.0), prior.spread)
+        return density_table(np.where(counted, summary.mean, prior.centre), variance + epsilon, prior)
     centre, centred, rows, squares = normal_inverse_gamma(summary, prior)
+    if how == "map":
+        return density_table(centre, squares / (rows + 3) + epsilon, prior)
     with np.errstate(over="ignore"):
         scale = squares / rows * (1 + 1 / centred) + epsilon
-    return student_t_density(centre, scale, rows, prior)
-
-
-class DensityCumulants(NamedTuple):
-    """The posterior of the densities, [column, class]: far = (x - centre)² · precision, cumulants as its powers.
-
-    The posterior, with 2a rows behind the variance, 1/c behind the centre, 2b the sum of squares and e = far, makes
-    E[p(x)^s] = Γ(a + s/2) / Γ(a) · (2πb)^(-s/2) · (1 + cs)^(-1/2) · (1 + es / (1 + cs))^(-a - s/2).
-    """
-
-    centre: Floats
-    precision: Floats
-    terms: Terms
-
-    @classmethod
-    def of(cls, summary: Summary, prior: GaussianPrior, smoothing: float, epsilon: float) -> DensityCumulants:
-        """Return it; without information where no number was counted and λ is 0, or all numbers are equal."""
-        centre, centred, rows, squares = normal_inverse_gamma(summary, prior)
-        variance = floored_variance(squares / rows + epsilon, prior)  # ε widens as if the numbers lay so far apart
-        a, c, silent = rows / 2, 1 / centred, variance == 0
-        squares = np.where(silent, 1.0, variance) * rows
-        unknown = (summary.n == 0) & (smoothing == 0)
-        terms = (
-            ((psi(a) - np.log(squares / 2) - c) / 2, -a),
-            (polygamma(1, a) / 4 + c**2 / 2, 2 * a * c - 1, a),
-            (polygamma(2, a) / 8 - c**3, 3 * c - 6 * a * c**2, 1.5 - 6 * a * c, -2 * a),
-            (polygamma(3, a) / 16 + 3 * c**4, (24 * a * c - 12) * c**2, (36 * a * c - 12) * c, 24 * a * c - 4, 6 * a),
-        )
-        return cls(centre, 1 / squares, with_variance_only(with_variance_only(terms, unknown, UNKNOWN), silent, 0.0))
-
-    def at(self, x: Floats) -> Cumulants:
-        """Return the cumulants of the rows x [row, column], summed over the columns; missing values add nothing."""
-        out = np.empty((4, len(x), self.centre.shape[1]))
-        for k in range(self.centre.shape[1]):
-            with np.errstate(over="ignore"):
-                far = np.minimum((x - self.centre[:, k]) ** 2 * self.precision[:, k], FARTHEST)
-            out[:, :, k] = polynomial_cumulants(
-                far, tuple(tuple(term[:, k] for term in powers) for powers in self.terms)
-            )
-        return Cumulants(*out)
-
-
-ESTIMATES = {"mle": mle_density, "map": map_density, "bayes": predictive_density}
+    return density_table(centre, scale, prior, rows)
 
 
 @dataclass(frozen=True)
-class GaussianLikelihood:
-    """The likelihood of a matrix of numbers; NaN is a missing value."""
-
-    family: Gaussian
-    settings: Settings
-    classes: Axis
-    columns: Axis
-    summary: Summary
-
-    @property
-    def _how(self) -> str:
-        return self.settings.estimate if self.settings.column_smoothing > 0 else "mle"
+class GaussianLikelihood(NumberLikelihood):
+    """The likelihood of a matrix of numbers under normal or Student-t densities."""
 
     def _prior(self, summary: Summary) -> GaussianPrior:
         prior = GaussianPrior.of_column if self.settings.marginal else GaussianPrior.of
@@ -246,65 +179,76 @@ class GaussianLikelihood:
     @cached_property
     def density(self) -> DensityTable:
         """The densities, [column, class]."""
-        density = ESTIMATES[self._how](self.summary, self._prior(self.summary), self.family.epsilon)
+        density = estimated_densities(self.how, self.summary, self._prior(self.summary), self.family.epsilon)
         return DensityTable(*(np.broadcast_to(part, self.summary.n.shape) for part in density))
 
     @cached_property
-    def _tables(self) -> DensityTable:
-        """The densities as the kernels read them."""
-        return DensityTable(*(padded(part) for part in self.density))
-
-    @cached_property
-    def _tailed(self) -> bool:
-        return bool(self.density.power.any())
+    def _tables(self) -> tuple[DensityTable, bool]:
+        """The densities as the kernels read them, and whether some are Student-t densities."""
+        return DensityTable(*(padded(part) for part in self.density)), bool(self.density.power.any())
 
     def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have log p(x | class), summed over the columns, added to the scores."""
-        centre, precision, power, base = self._tables
-        if self._tailed:
+        (centre, precision, power, base), tailed = self._tables
+        if not isinstance(x, np.ndarray):
+            super().add_to(scorer, x, missing)
+        elif tailed:
             scorer.student(x, centre, precision, power, base, missing)
         else:
             scorer.normal(x, centre, precision, base, missing)
 
-    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
-        """Return log p(x | class) as [row, class], summed over the columns."""
+    def _scores(self, x: AnyArray, threads: int) -> Floats:
         return scores_of(self, x, threads)
 
-    @cached_property
-    def _known(self) -> DensityCumulants:
-        smoothing = self.settings.column_smoothing
-        return DensityCumulants.of(
-            self.summary, GaussianPrior.of(self.summary, smoothing), smoothing, self.family.epsilon
-        )
-
-    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
-        """Return the cumulants of log p(x | class), under a normal–inverse-gamma posterior of each density."""
-        x = np.asarray(x, dtype=np.float64)
-        parts = [self._known.at(x[rows]) for rows in row_blocks(len(x), len(self.columns))]
-        return Cumulants(*(np.concatenate(figures) for figures in zip(*parts, strict=True)))
-
-    def column(self, at: int) -> GaussianLikelihood:
-        """Return the likelihood of one of the columns."""
-        return replace(self, columns=Axis.numbered(1), summary=self.summary.column(at))
-
-    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
-        """Return log p(x | class) of each row as if it had never been counted: the pooled prior changes too."""
-        x, out = np.asarray(x), np.zeros((len(x), len(self.classes)))
-        worth = max(self.settings.column_smoothing, LIGHTEST)
-        how = (self._how, worth, self.family.epsilon)
-        check_scored(
-            leave_one_out_numbers(x, as_codes(np.asarray(y)), as_weights(weights), *self.summary, *how, out, threads)
-        )
+    def _scores_without(self, x: AnyArray, y: Codes, w: Floats, threads: int) -> Floats:
+        out, worth = np.zeros((len(x), len(self.classes))), max(self.settings.column_smoothing, LIGHTEST)
+        how = (self.how, worth, self.family.epsilon)
+        check_scored(leave_one_out_numbers(x, as_codes(y), as_weights(w), *self.summary, *how, out, threads))
         return out
+
+    @cached_property
+    def _posterior(self) -> tuple[Floats, Floats, Terms]:
+        """The posterior, [column, class]: far = (x - centre)² · precision, and the cumulants as its powers.
+
+        With 2a rows behind the variance, 1/c behind the centre, 2b the sum of squares and e = far, it makes
+        E[p(x)^s] = Γ(a + s/2) / Γ(a) · (2πb)^(-s/2) · (1 + cs)^(-1/2) · (1 + es / (1 + cs))^(-a - s/2).
+        There is no information where no number was counted and λ is 0, or where all numbers are equal.
+        """
+        smoothing = self.settings.column_smoothing
+        prior = GaussianPrior.of(self.summary, smoothing)
+        centre, centred, rows, squares = normal_inverse_gamma(self.summary, prior)
+        # ε widens as if the numbers lay so far apart.
+        variance = floored_variance(squares / rows + self.family.epsilon, prior)
+        a, c, silent = rows / 2, 1 / centred, variance == 0
+        squares = np.where(silent, 1.0, variance) * rows
+        unknown = (self.summary.n == 0) & (smoothing == 0)
+        terms = (
+            ((psi(a) - np.log(squares / 2) - c) / 2, -a),
+            (polygamma(1, a) / 4 + c**2 / 2, 2 * a * c - 1, a),
+            (polygamma(2, a) / 8 - c**3, 3 * c - 6 * a * c**2, 1.5 - 6 * a * c, -2 * a),
+            (polygamma(3, a) / 16 + 3 * c**4, (24 * a * c - 12) * c**2, (36 * a * c - 12) * c, 24 * a * c - 4, 6 * a),
+        )
+        return centre, 1 / squares, with_variance_only(with_variance_only(terms, unknown, UNKNOWN), silent, 0.0)
+
+    def _cumulants(self, x: AnyArray) -> Cumulants:
+        centre, precision, terms = self._posterior
+        x, out = np.asarray(x, dtype=np.float64), np.empty((4, len(x), len(self.classes)))
+        for rows in row_blocks(len(x), len(self.columns)):
+            for k in range(len(self.classes)):
+                with np.errstate(over="ignore"):
+                    far = np.minimum((x[rows] - centre[:, k]) ** 2 * precision[:, k], FARTHEST)
+                of_class = tuple(tuple(term[:, k] for term in powers) for powers in terms)
+                out[:, rows, k] = polynomial_cumulants(far, of_class)
+        return Cumulants(*out)
 
     def log_prior_density(self) -> float:
         """Return the logarithm of the normal–inverse-gamma density at the centres and variances, up to a constant."""
-        if self.family.epsilon:
-            raise InvalidSetting(
-                Setting("epsilon", self.family.epsilon, of="Gaussian()"),
-                " adds to every variance, so that no likelihood is highest. To learn from rows without a label "
-                "leave it 0: no class gets narrower than a thousandth of its column.",
-            )
+        refuse(
+            self.family.epsilon,
+            Setting("epsilon", self.family.epsilon, of="Gaussian()"),
+            " adds to every variance, so that no likelihood is highest. To learn from rows without a label leave it 0: "
+            "no class gets narrower than a thousandth of its column.",
+        )
         if self.settings.estimate != "map":
             return 0.0
         prior, density = self._prior(self.summary), self.density
@@ -313,20 +257,10 @@ class GaussianLikelihood:
         logs = 0.5 * (prior.rows + 3) * np.log(2 * np.where(heard, density.precision, 0.5))
         return float(np.where(heard, logs - half * density.precision, 0.0).sum())
 
-    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
-        """Return the mean of each class as columns of a frame, a line for each column of the matrix."""
-        return {"feature": np.arange(len(self.columns)), **dict(zip(labels, self.summary.mean.T, strict=True))}
-
-    def describe(self, column: str) -> str:
-        """Return a sentence on where the numbers of each class lie."""
-        lines = []
-        for at, name in enumerate(self.columns.labels):
-            n, mean, ssd = (part[at] for part in self.summary[:3])
-            parts = [
-                f"{rounded_number(m, 4)} ± {rounded_number(np.sqrt(s / k), 2)} for {label}"
-                for label, k, m, s in zip(self.classes.labels, n, mean, ssd, strict=True)
-                if k > 0
-            ]
-            title = column if len(self.columns) == 1 else f"{column}[{name}]"
-            lines.append(f"{title}: {listed_parts(parts)}." if parts else f"{title}: no numbers.")
-        return "\n".join(lines)
+    def _described(self, column: int) -> list[str]:
+        n, mean, ssd, _ = (part[column] for part in self.summary)
+        return [
+            f"{rounded_number(m, 4)} ± {rounded_number(np.sqrt(s / k), 2)} for {label}"
+            for label, k, m, s in zip(self.classes.labels, n, mean, ssd, strict=True)
+            if k > 0
+        ]

@@ -1,18 +1,30 @@
-"""Number, mean and squares of each column and class: what the families of numbers estimate from."""
+"""The likelihood of columns of numbers, and what it is estimated from: number, mean and squares of each class."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
+from scipy import sparse
 
-from .._kernels import MEAN_ROUNDING, SUM_ROUNDING
-from .._types import Codes, Floats
-from ..stats import Moments
+from .._kernels import MEAN_ROUNDING, SUM_ROUNDING, Scorer
+from .._types import AnyArray, Codes, Floats, Matrix
+from ..errors import RowRefused
+from ..stats import Axis, Moments
 from ..stats.arithmetic import subtract
+from .cumulants import Cumulants
+from .family import ColumnLikelihoods, Settings, listed_parts, row_blocks, row_weights
+from .wide import Split
 
 # A prior worth less than this many rows is taken for this: it would make classes without rows infinitely flat.
 LIGHTEST = 1e-9
+# Cells of rows of a sparse matrix that are made dense at once.
+DENSE = 1 << 22
+
+T = TypeVar("T")
 
 
 class Summary(NamedTuple):
@@ -37,10 +49,6 @@ class Summary(NamedTuple):
         ssd = np.where(self.ssd > self.n * self.grain**2, self.ssd, 0.0)
         return Summary(self.n, mean, ssd, self.grain)
 
-    def column(self, at: int) -> Summary:
-        """Return the summary of one of the columns."""
-        return Summary(*(part[at : at + 1] for part in self))
-
     def gap(self, centre: Floats) -> Floats:
         """Return how far each mean lies from a centre; 0 where rounding may explain it, or nothing was counted."""
         gap = self.mean - centre
@@ -53,7 +61,7 @@ class Summary(NamedTuple):
         there = own & ~np.isnan(x)[..., None]
         taken = np.where(there, w[:, None, None], 0.0)
         gap = np.where(there, x[..., None] - self.mean, 0.0)
-        n = subtract(np.broadcast_to(self.n, taken.shape), taken)
+        n = subtract(self.n, taken)
         left = np.where(n > 0, n, 1.0)
         mean = np.where(n > 0, self.mean - taken * gap / left, 0.0)
         more = taken * (self.n / left)
@@ -62,3 +70,96 @@ class Summary(NamedTuple):
         ssd = np.where((n > 0) & (ssd > rounding), ssd, 0.0)
         grain = np.where(n > 0, np.maximum(self.grain, MEAN_ROUNDING * np.abs(mean)), 0.0)
         return Summary(n, mean, ssd, grain).without_rounding()
+
+
+@dataclass(frozen=True)
+class NumberLikelihood(ColumnLikelihoods):
+    """The likelihood of a matrix of numbers, dense or sparse; NaN is a missing value.
+
+    The families say how dense blocks of rows are scored. Zeros are numbers like others, so a sparse matrix is made
+    dense, some rows at a time.
+    """
+
+    family: Any
+    settings: Settings
+    classes: Axis
+    columns: Axis
+    summary: Summary
+
+    @abstractmethod
+    def _scores(self, x: AnyArray, threads: int) -> Floats:
+        """Return log P(x | class) of dense rows as [row, class], summed over the columns."""
+
+    @abstractmethod
+    def _scores_without(self, x: AnyArray, y: Codes, w: Floats, threads: int) -> Floats:
+        """Return the same of each row as if it had never been counted."""
+
+    @abstractmethod
+    def _cumulants(self, x: AnyArray) -> Cumulants:
+        """Return the cumulants of log P(x | class) of dense rows."""
+
+    @abstractmethod
+    def _described(self, column: int) -> list[str]:
+        """Return what was estimated of a column in each class."""
+
+    @property
+    def how(self) -> str:
+        """The estimate: without pseudo-counts, all three are ``mle``."""
+        return self.settings.estimate if self.settings.column_smoothing > 0 else "mle"
+
+    def column(self, place: int) -> Self:
+        """Return the likelihood of one of the columns."""
+        summary = Summary(*(part[place : place + 1] for part in self.summary))
+        return replace(self, columns=Axis.numbered(1), summary=summary)
+
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
+        """Have log P(x | class), summed over the columns, added to the scores."""
+        split = Split.of(self.log_likelihood(x))
+        scorer.given(split.finite)
+        if split.ruled_out.any():
+            scorer.given(split.ruled_out, against=True)
+
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
+        """Return log P(x | class) as [row, class], summed over the columns."""
+        return stacked(in_dense_blocks(x, lambda _, part: self._scores(part, threads)))
+
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+        """Return log P(x | class) of each row as if it had never been counted: priors of all classes change too."""
+        y, w = np.asarray(y), row_weights(weights, x.shape[0])
+        return stacked(in_dense_blocks(x, lambda rows, part: self._scores_without(part, y[rows], w[rows], threads)))
+
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
+        """Return the cumulants of log P(x | class); missing values add nothing."""
+        parts = in_dense_blocks(x, lambda _, part: self._cumulants(part))
+        return Cumulants(*(stacked(list(figure)) for figure in zip(*parts, strict=True)))
+
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return the mean of each class as columns of a frame, a line for each column of the matrix."""
+        return {"feature": np.arange(len(self.columns)), **dict(zip(labels, self.summary.mean.T, strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence for each column on the numbers of each class."""
+        lines = []
+        for place, name in enumerate(self.columns.labels):
+            title = column if len(self.columns) == 1 else f"{column}[{name}]"
+            parts = self._described(place)
+            lines.append(f"{title}: {listed_parts(parts)}." if parts else f"{title}: no numbers.")
+        return "\n".join(lines)
+
+
+def in_dense_blocks(x: Matrix, ask: Callable[[slice, AnyArray], T]) -> list[T]:
+    """Return what a function returns for dense blocks of rows, given which rows they are; errors name the row."""
+    if not sparse.issparse(x):
+        return [ask(slice(0, x.shape[0]), np.asarray(x))]
+    found = []
+    for rows in list(row_blocks(x.shape[0], x.shape[1], DENSE)) or [slice(0, 0)]:
+        try:
+            found.append(ask(rows, x[rows].toarray()))
+        except RowRefused as error:
+            raise error.with_place(rows.start) from None
+    return found
+
+
+def stacked(parts: list[Floats]) -> Floats:
+    """Return blocks of rows as one array."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

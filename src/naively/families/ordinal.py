@@ -1,33 +1,28 @@
-"""One level a row, of levels that have an order: school grades, answers from "never" to "always", groups of age."""
+"""One level a row, of levels that have an order: school grades, "never" to "always", age groups."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._types import Codes, Floats, Label, Longs, Places
+from .._types import Codes, Floats, Label, Longs
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import OPEN_LEVELS, PythonOnly, Setting
 from ..stats import Axis, Table
-from ..stats.accumulators import as_codes
 from ..stats.arithmetic import subtract
-from . import proportions
-from .categorical import Categorical, LogTable, scored_values
+from .categorical import Categorical, LogTable, LogTables, scored_values
 from .cumulants import Cumulants, proportion_cumulants
-from .family import Settings, row_weights
+from .family import Settings
 
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 # What a row that is shared keeps at its own level, and gives to each neighbor: the narrowest symmetric kernel.
 OWN, NEIGHBOR = 0.5, 0.25
-# Of more rows than these it pays to look for those that are alike.
-MANY = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -73,8 +68,8 @@ class Ordinal:
     def ordered(self, labels: Iterable[Label]) -> list[Label]:
         """Return labels in their order, the missing one left out; an error if they have none."""
         known = [label for label in labels if label is not None]
-        met = set(known)
-        return natural_order(known) if self.levels is None else [label for label in self.levels if label in met]
+        present = set(known)
+        return natural_order(known) if self.levels is None else [label for label in self.levels if label in present]
 
     def check(self, column: str, labels: Iterable[Label]) -> None:
         """Refuse labels that have no place among the levels."""
@@ -92,7 +87,7 @@ class Ordinal:
                 column=column,
             )
 
-    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> OrdinalTable:
+    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
         """Return log P(level | class); the values of the table stand in the order of the levels."""
         settings = settings.alone(self.smoothing)
         known = Table(values=Axis.declared(self.levels or ())) + statistic
@@ -101,45 +96,39 @@ class Ordinal:
         placed = set(levels)
         others = [label for label in values.labels if label not in placed]  # these have no neighbors
         laid = Axis.ordered([*levels, *others], values.fixed)
-        family = Categorical(self.smoothing)
-        return OrdinalTable(family, settings, classes, laid, n[:, values.places(laid.labels)], len(levels), self.tie)
+        n = n[:, values.places(laid.labels)]
+        return LogTables(
+            classes, (OrdinalTable(Categorical(self.smoothing), settings, classes, laid, n, len(levels), self.tie),)
+        )
 
 
 @dataclass(frozen=True)
 class OrdinalTable(LogTable):
-    """The likelihood of one column of levels, given as codes: the levels first, in their order."""
+    """The log-likelihoods of one column of levels, given as codes: the levels first, in their order."""
 
-    ordered: int = 0  # how many values are levels; others, such as the missing one, have no neighbors
-    tie: float = 1.0
+    ordered: int  # how many values are levels; others, such as the missing one, have no neighbors
+    tie: float
+
+    neighbors_share: ClassVar[bool] = True
 
     @property
     def level_count(self) -> int:
         """How many values are levels that have an order; they come first."""
         return self.ordered
 
-    leaves_out_in_python: ClassVar[bool] = True  # the counts of neighbors change, too
+    def _share(self, pseudo_count: float) -> Floats:
+        """Return the part of the counts of each class that neighbors share; two levels are neighbors in any order."""
+        strength = self.tie * pseudo_count * self.ordered**2 if self.ordered > 2 else 0.0  # in rows
+        with_level = self.n[:, : self.ordered].sum(axis=1)
+        return strength / (with_level + strength) if strength else np.zeros(len(self.n))
 
-    def _strength(self, pseudo_counts: float) -> float:
-        """Return how many rows the neighborhood is worth; two levels are neighbors in any order."""
-        return self.tie * pseudo_counts * self.ordered**2 if self.ordered > 2 else 0.0
-
-    def _share(self, n: Floats, pseudo_counts: float) -> Floats:
-        """Return the part of the counts that is shared, given how many rows have a level."""
-        strength = self._strength(pseudo_counts)
-        return strength / (n + strength) if strength else np.zeros(np.shape(n))
-
-    @cached_property
-    def _with_level(self) -> Floats:
-        """How many rows of each class have a level."""
-        return np.asarray(self.n[:, : self.ordered].sum(axis=1))
-
-    def mixed(self, x: Floats, pseudo_counts: float, power: int = 1) -> Floats:
+    def mixed(self, x: Floats, share: Floats, power: int = 1) -> Floats:
         """Return what neighbors share of [class, value]: each value times its part of it, the parts to a power.
 
-        Only neighbors share, so that the parts are three for each level; values beyond the levels keep all.
+        Only neighbors share, so that there are three parts for each level; values beyond the levels keep all.
         """
-        share, own = self._share(self._with_level, pseudo_counts)[:, None], np.full(self.ordered, OWN)
-        own[:1] += NEIGHBOR  # beyond the ends there is nobody to give to
+        share, own = share[:, None], np.full(self.ordered, OWN)
+        own[:1] += NEIGHBOR  # the outermost levels have one neighbor
         own[-1:] += NEIGHBOR
         level, near, out = x[:, : self.ordered], (share * NEIGHBOR) ** power, np.array(x)
         out[:, : self.ordered] = (1 - share + share * own) ** power * level
@@ -147,19 +136,10 @@ class OrdinalTable(LogTable):
         out[:, : max(self.ordered - 1, 0)] += near * level[:, 1:]
         return out
 
-    def shared(self, pseudo_counts: float) -> Floats:
-        """Return the counts after neighbors have shared, [class, value]."""
-        return self.mixed(self.n, pseudo_counts)
-
     @cached_property
-    def _pseudo_count(self) -> float:
-        return float(proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
-
-    @cached_property
-    def log_p(self) -> Floats:
-        """Logarithms of P(value | class), [class, value]."""
-        n = self.shared(self._pseudo_count)
-        return self._log_share(n, self.n.sum(axis=1, keepdims=True), len(self.values), np.ones(1))
+    def _counted(self) -> Floats:
+        """The counts after neighbors have shared, [class, value]."""
+        return self.mixed(self.n, self._share(self._pseudo_count))
 
     @cached_property
     def cumulants(self) -> Cumulants:
@@ -167,53 +147,42 @@ class OrdinalTable(LogTable):
 
         P is a mixture of a Dirichlet's shares; the Beta of the same mean and variance stands for it.
         """
-        plain, pseudo_counts = super().cumulants, self.settings.column_smoothing
-        if not self._strength(pseudo_counts):
+        pseudo_count, plain = self.settings.column_smoothing, super().cumulants
+        shared = self._share(pseudo_count)
+        if not shared.any():
             return plain
-        whole = self.n.sum(axis=1) + (len(self.values) + self._slot) * pseudo_counts
-        share = (self.n + pseudo_counts) / whole[:, None]
-        mean, second = self.mixed(share, pseudo_counts), self.mixed(share, pseudo_counts, 2)
+        whole = self.n.sum(axis=1) + self.size * pseudo_count
+        share = (self.n + pseudo_count) / whole[:, None]
+        mean, second = self.mixed(share, shared), self.mixed(share, shared, 2)
         rows = mean * (1 - mean) * (whole[:, None] + 1) / (second - mean**2) - 1
         part, of = proportion_cumulants(mean * rows, rows)
         return Cumulants(*(np.vstack([own.T, old[-1:]]) for own, old in zip(part - of, plain, strict=True)))
 
-    def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def without_rows(self, x: Longs, y: Codes, w: Floats) -> Floats:
         """Return log P(value | class) of each code as if its row had never been counted."""
-        x, y, w = np.asarray(x).reshape(-1), as_codes(np.asarray(y)), row_weights(weights, len(x))
-        if len(x) > MANY and w.min() == w.max():  # rows of the same value and class are alike
-            _, first, which = np.unique(x * np.int64(len(self.classes)) + y, return_index=True, return_inverse=True)
-            with suppress(InvalidInput):  # of a row that is refused the number is found below
-                return np.asarray(self._left(x[first], y[first], w[first])[which])
-        return self._left(x, y, w)
-
-    def _left(self, x: Longs, y: Codes, w: Floats) -> Floats:
         self.check_counted(x, y, w)
-        lines = np.vstack([self.log_p.T, self.log_unseen, np.zeros(len(self.classes))])
-        code = np.where(x < 0, -1, np.minimum(x, len(self.values)))
-        out = lines[code]
-        counted = (code >= 0) & (w > 0)
-        gone = counted & (subtract(self.left.seen[code], w) == 0) & (self.left.kept[code] == 0)
-        stays = np.flatnonzero(counted & ~gone)
-        out[stays, y[stays]] = self._own(code[stays], y[stays], w[stays])
-        for row in np.flatnonzero(gone):  # rows whose value nobody else has: no more than there are values
-            total = self.left.total.copy()
-            total[y[row]] = subtract(total[y[row]], w[row])
-            out[row] = self._log_unseen(total, len(self.values) - 1, np.ones(1))
-        return out
+        rows = np.stack([np.minimum(x, len(self.values)), y, w])
+        alike, which = np.unique(rows, axis=1, return_inverse=True)
+        found = [self._without_row(int(code), int(k), weight) for code, k, weight in alike.T]
+        return np.reshape(found, (-1, len(self.classes)))[which.reshape(-1)]
 
-    def _own(self, code: Places, y: Codes, w: Floats) -> Floats:
-        """Return log P(value | own class) of values that stay known without the row."""
-        n, total, level = subtract(self.n[y, code], w), subtract(self.left.total[y], w), code < self.ordered
-        below, above = np.maximum(code - 1, 0), np.minimum(code + 1, max(self.ordered - 1, 0))
-        near = [np.where(side == code, n, self.n[y, side]) for side in (below, above)]
-        rows = subtract(self._with_level[y], np.where(level, w, 0.0))
-        share = np.where(level, self._share(rows, self._pseudo_count), 0.0)
-        spread = OWN * n + NEIGHBOR * (near[0] + near[1])
-        return self._log_share((1 - share) * n + share * spread, total, len(self.values), np.ones(1))
+    def _without_row(self, code: int, k: int, weight: float) -> Floats:
+        """Return log P(value | class) of a code from the counts without its row."""
+        if code < 0:
+            return np.zeros(len(self.classes))
+        if code == len(self.values) or not weight:
+            return np.asarray(self.lines[code])
+        n = np.array(self.n)
+        n[k, code : code + 1] = subtract(n[k, code : code + 1], np.array([weight]))
+        if n[:, code].any() or self.values.stays[code]:
+            return np.asarray(replace(self, n=n).lines[code])
+        others = np.arange(len(self.values)) != code  # no other row has the value, which is not known then
+        ordered = self.ordered - (code < self.ordered)
+        return replace(self, n=n[:, others], values=self.values.only(others), ordered=ordered).log_unseen
 
     def log_prior_density(self) -> float:
-        """Return 0 without a prior; counts that neighbors share are the mode of no prior."""
-        if self._strength(self._pseudo_count):
+        """Return 0 without a prior; counts that neighbors share are not the mode of any prior."""
+        if self._share(self._pseudo_count).any():
             raise InvalidSetting(
                 "levels that share with their neighbors maximize no likelihood. To learn from rows without a "
                 "label set ",
@@ -225,13 +194,6 @@ class OrdinalTable(LogTable):
                 ", or the family 'categorical'.",
             )
         return super().log_prior_density()
-
-    def fraction(self, k: int, code: int) -> str:
-        """Return P(value | class k) as the textbook writes it, of the counts after neighbors have shared."""
-        if not 0 <= code < self.ordered:
-            return super().fraction(k, code)
-        n = float(self.shared(self._pseudo_count)[k, code])
-        return proportions.fraction(n, float(self.n[k].sum()), self._pseudo_count, len(self.values) + self._slot)
 
 
 def valid_levels(levels: Iterable[Label]) -> tuple[Label, ...]:

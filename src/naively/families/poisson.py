@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, polygamma, psi, xlogy
 
-from .._kernels import LARGEST_NUMBER, SUM_ROUNDING, Scorer
-from .._types import Codes, Floats, Matrix
+from .._kernels import LARGEST_NUMBER, SUM_ROUNDING
+from .._types import AnyArray, Codes, Floats
 from ..errors import InvalidInput, InvalidSetting, RowRefused
 from ..errors.message import Setting
 from ..stats import Axis, Moments
 from .cumulants import UNKNOWN, Cumulants, Terms, polynomial_cumulants, with_variance_only
-from .family import Settings, check_scored, listed_parts, rounded_number, row_blocks, row_weights
-from .numbers import LIGHTEST, Summary
-from .wide import Split
+from .family import Settings, check_scored, rounded_number, row_blocks
+from .numbers import LIGHTEST, NumberLikelihood, Summary
 
 NEVER_NEGATIVE = "a number of events cannot be negative. Use the family 'gaussian' for numbers of any sign."
 # A larger number of events is taken for this: its fourth power stays finite.
@@ -130,49 +128,34 @@ def half_deviance(x: Floats, expected: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class PoissonLikelihood:
-    """The likelihood of a matrix of event numbers; NaN is a missing value."""
-
-    family: Poisson
-    settings: Settings
-    classes: Axis
-    columns: Axis
-    summary: Summary
-
-    @property
-    def _how(self) -> str:
-        return self.settings.estimate if self.settings.column_smoothing > 0 else "mle"
+class PoissonLikelihood(NumberLikelihood):
+    """The likelihood of a matrix of event numbers."""
 
     @cached_property
     def rate(self) -> Floats:
         """The expected number of events of each class and column, [class, column]."""
-        return estimated_rate(self._how, self.summary, self.settings.column_smoothing).T
+        return estimated_rate(self.how, self.summary, self.settings.column_smoothing).T
 
     def _log_p(self, x: Floats, summary: Summary) -> Floats:
         missing, x = np.isnan(x)[..., None], np.where(np.isnan(x), 0.0, np.minimum(x, LARGEST_NUMBER))[..., None]
-        if self._how == "bayes":
+        if self.how == "bayes":
             terms = log_negative_binomial(x, rate_posterior(summary, self.settings.column_smoothing))
         else:
-            terms = log_poisson(x, estimated_rate(self._how, summary, self.settings.column_smoothing))
+            terms = log_poisson(x, estimated_rate(self.how, summary, self.settings.column_smoothing))
         return np.asarray(np.where(missing, 0.0, terms).sum(axis=-2))
 
-    def column(self, at: int) -> PoissonLikelihood:
-        """Return the likelihood of one of the columns."""
-        return replace(self, columns=Axis.numbered(1), summary=self.summary.column(at))
-
-    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
-        """Have log P(x | class), summed over the columns, added to the scores."""
-        split = Split.of(self.log_likelihood(x))
-        scorer.given(split.finite)
-        if split.ruled_out.any():
-            scorer.given(split.ruled_out, against=True)
-
-    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
-        """Return log P(x | class) as [row, class], summed over the columns."""
-        x = event_counts(x)
-        out = np.zeros((len(x), len(self.classes)))
+    def _scores(self, x: AnyArray, threads: int) -> Floats:
+        x, out = event_counts(x), np.zeros((len(x), len(self.classes)))
         for rows in row_blocks(len(x), self.summary.n.size):
             out[rows] = self._log_p(x[rows], self.summary)
+        return out
+
+    def _scores_without(self, x: AnyArray, y: Codes, w: Floats, threads: int) -> Floats:
+        x, out = event_counts(x), np.zeros((len(x), len(self.classes)))
+        infinite = np.isinf(x).any(axis=1)
+        check_scored(int(infinite.argmax()) if infinite.any() else -1)
+        for rows in row_blocks(len(x), self.summary.n.size):
+            out[rows] = self._log_p(x[rows], self.summary.without(x[rows], y[rows], w[rows]))
         return out
 
     @cached_property
@@ -192,23 +175,12 @@ class PoissonLikelihood:
         unknown = (self.summary.n == 0) & (self.settings.column_smoothing == 0)
         return with_variance_only(terms, unknown, UNKNOWN)
 
-    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
-        """Return the cumulants of log P(x | class), under a Gamma posterior; missing values add nothing."""
+    def _cumulants(self, x: AnyArray) -> Cumulants:
         return Cumulants(*polynomial_cumulants(np.minimum(event_counts(x), MOST), self._terms))
-
-    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
-        """Return log P(x | class) of each row as if it had never been counted: the overall rate changes too."""
-        x, y, w = event_counts(x), np.asarray(y), row_weights(weights, len(x))
-        infinite = np.isinf(x).any(axis=1)
-        check_scored(int(infinite.argmax()) if infinite.any() else -1)
-        out = np.zeros((len(x), len(self.classes)))
-        for rows in row_blocks(len(x), self.summary.n.size):
-            out[rows] = self._log_p(x[rows], self.summary.without(x[rows], y[rows], w[rows]))
-        return out
 
     def log_prior_density(self) -> float:
         """Return the logarithm of the gamma's density at the rates, up to a constant."""
-        if self._how != "map":
+        if self.how != "map":
             return 0.0
         weight, usual = max(self.settings.column_smoothing, LIGHTEST), overall_rate(self.summary)
         edge = np.flatnonzero((weight * usual[:, 0] < 1 - SUM_ROUNDING) & self.summary.n.any(axis=1))
@@ -222,24 +194,12 @@ class PoissonLikelihood:
         rates = self.rate.T
         return float((xlogy(np.maximum(weight * usual - 1, 0.0), rates) - weight * rates).sum())
 
-    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
-        """Return the mean of each class as columns of a frame, a line for each column of the matrix."""
-        return {"feature": np.arange(len(self.columns)), **dict(zip(labels, self.summary.mean.T, strict=True))}
-
-    def describe(self, column: str) -> str:
-        """Return a sentence on how many events each class has."""
-        lines = []
-        for at, name in enumerate(self.columns.labels):
-            parts = [
-                f"{rounded_number(rate, 4)} a row for {label}"
-                for label, rate in zip(self.classes.labels, self.rate[:, at], strict=True)
-            ]
-            title = column if len(self.columns) == 1 else f"{column}[{name}]"
-            lines.append(f"{title}: {listed_parts(parts)}.")
-        return "\n".join(lines)
+    def _described(self, column: int) -> list[str]:
+        rates = zip(self.classes.labels, self.rate[:, column], strict=True)
+        return [f"{rounded_number(rate, 4)} a row for {label}" for label, rate in rates]
 
 
-def event_counts(x: Matrix) -> Floats:
+def event_counts(x: AnyArray) -> Floats:
     """Return the numbers of events as floats; refuse negative ones, naming the place."""
     x = np.asarray(x, dtype=np.float64)
     if np.any(x < 0):

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from .._types import Floats
+from .._types import Codes, Floats, Mask, Places
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table, WordTable
 from ..text.tokens import Tokens, Unit
-from .family import Settings, Smoothing
-from .texts import TextWeights, check_document_limit, text_likelihood
-from .word_counts import WordWeights
+from .bernoulli import Bernoulli, FlagLikelihood
+from .family import Settings, Smoothing, refuse
+from .word_counts import WordLikelihood
+
+Number = TypeVar("Number", np.float32, np.float64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +46,7 @@ class Words:
     max_df : int or float, default=1.0
         Words in more texts contribute nothing; a fraction is a proportion of all texts.
     max_words : int, optional
-        Only so many words contribute, the most frequent.
+        At most this many words contribute, the most frequent.
     idf : bool, default=False
         Weight words by their rarity, 1 + log((1 + texts) / (1 + texts with the word)).
     vocabulary : sequence of str, optional
@@ -55,9 +58,8 @@ class Words:
     ngram_range : tuple of int, optional
         The shortest and longest sequence of tokens that is counted; by default single words.
     pairs : bool, optional
-        Whether pairs of words are counted beside single words, for the joint model; textbook naive Bayes leaves them
-        out, unless they are `ngram_range`. By default they are if all texts together are not too
-        long.
+        Whether pairs of words are counted in addition to single words, for the joint model; the textbook model does not
+        use them unless they are `ngram_range`. By default they are counted if all texts together are not too long.
     lowercase : bool, default=True
         Whether texts are converted to lower case.
     cjk : {"pairs", "words"}, default="pairs"
@@ -152,13 +154,114 @@ class Words:
 
     def estimate(
         self, statistic: Table | WordTable, rows: Floats, classes: Axis, settings: Settings
-    ) -> WordWeights | TextWeights:
+    ) -> WordLikelihood | FlagLikelihood:
         """Return the likelihood of the words."""
         if isinstance(statistic, WordTable) and not statistic.of_matrix:
-            return text_likelihood(self, statistic, rows, classes, settings)
+            return self._of_texts(statistic.on(classes), np.asarray(rows, float), classes, settings)
         n = statistic.on(classes).times if isinstance(statistic, WordTable) else statistic.on(classes)
-        settings = settings.each(len(statistic.values), self.smoothing)
-        return WordWeights(self, settings, classes, statistic.values, n)
+        return WordLikelihood(self, settings.each(len(statistic.values), self.smoothing), classes, statistic.values, n)
+
+    def _of_texts(
+        self, table: WordTable, rows: Floats, classes: Axis, settings: Settings
+    ) -> WordLikelihood | FlagLikelihood:
+        keep = kept_tokens(self, table, float(rows.sum()))
+        if self.aside:
+            keep &= ~table.lexicon.sequences(table.size, spaced=True)
+        words = ModelWords(table, np.flatnonzero(keep).astype(np.int32))
+        settings = settings.each(len(words), word_smoothing(self, words))
+        if self.bernoulli:
+            flags, n = Bernoulli(smoothing=self.smoothing), table.texts_of(words.numbers)
+            return FlagLikelihood(flags, settings, classes, words, n, rows, times=self.scored)
+        n, idf = table.times_of(words.numbers), None
+        if self.idf:
+            idf = np.log((1 + rows.sum()) / (1 + table.documents[words.numbers])) + 1
+            n = n * idf
+        return WordLikelihood(self, settings, classes, words, n, times=self.scored, idf=idf)
+
+
+class ModelWords:
+    """The words of a model, in the order of their columns; their names are looked up when they are needed.
+
+    A name is a text or, for the columns of a hash, a number.
+    """
+
+    def __init__(self, table: WordTable, numbers: Codes) -> None:
+        self.lexicon, self.numbers, self.declared = table.lexicon, numbers, table.numbered or table.lexicon.fixed
+        self.numbered, self.size = table.numbered, table.size
+
+    @cached_property
+    def columns(self) -> Codes:
+        """The column of each number, -1 if it has none."""
+        columns = np.full(self.size, -1, dtype=np.int32)
+        columns[self.numbers] = np.arange(len(self), dtype=np.int32)
+        return columns
+
+    def by_number(self, table: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        """Return a table [column, …] laid out by number; words that are not kept have 0."""
+        if len(self) == self.size:
+            return np.ascontiguousarray(table)
+        out = np.zeros((self.size, *table.shape[1:]), dtype=table.dtype)
+        out[self.numbers] = table
+        return out
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def labels(self) -> list[Any]:
+        """The names of the words; of the columns of a hash, their numbers."""
+        return self.numbers.tolist() if self.numbered else self.lexicon.names(self.numbers)
+
+    def places(self, labels: Sequence[Any]) -> Places:
+        """Return the column of each of these words, -1 for those that are not kept."""
+        found = np.array(labels, dtype=np.int64) if self.numbered else self.lexicon.numbers(labels)
+        columns = np.searchsorted(self.numbers, found)
+        there = (columns < len(self.numbers)) & (found >= 0)
+        there[there] = self.numbers[columns[there]] == found[there]
+        return np.where(there, columns, -1)
+
+    @property
+    def stays(self) -> Mask:
+        """Which words stay known without any count: the declared ones."""
+        return np.full(len(self), self.declared)
+
+
+def word_smoothing(family: Words, words: ModelWords) -> Smoothing | None:
+    """Return λ for all words, or for each in the order of its column; it is given in that of the vocabulary."""
+    if family.smoothing is None or isinstance(family.smoothing, (float, int)) or words.numbered:
+        return family.smoothing
+    if np.ndim(family.smoothing) == 0:
+        return family.smoothing
+    if family.vocabulary is None or len(family.vocabulary) != len(family.smoothing):
+        raise InvalidSetting(
+            Setting("smoothing", family.smoothing),
+            " is a λ for each word of a text, so it needs a vocabulary of as many words.",
+        )
+    each = dict(zip(family.vocabulary, family.smoothing, strict=True))
+    return np.array([each[word] for word in words.labels], dtype=np.float64)
+
+
+def kept_tokens(family: Words, table: WordTable, rows: float) -> Mask:
+    """Tell which tokens are words of the model: neither too rare nor too common, and of too many the most frequent."""
+    documents = table.documents
+    least, most = (document_limit(share, rows) for share in (family.min_df, family.max_df))
+    least = least if least > 1 or isinstance(family.min_df, float) else 0.0  # one text is enough, whatever it weighs
+    slack = 1e-9 * max(rows, 1.0)  # sums of weights are whole but for rounding
+    keep = table.seen & (documents >= least - slack) & (documents <= most + slack)
+    if table.lexicon.fixed:
+        keep = table.seen.copy()
+    if family.max_words is not None and np.count_nonzero(keep) > family.max_words:
+        often = np.where(keep, table.times.sum(axis=0), -1.0)
+        # Of equally frequent words the first by name stay, as everywhere where a choice must not depend on the rows.
+        best = np.lexsort((table.ranks, -often))[: family.max_words]
+        keep = np.zeros(table.size, dtype=bool)
+        keep[best] = True
+    return np.asarray(keep)
+
+
+def document_limit(share: float, rows: float) -> float:
+    """Return a number of texts: a whole number is itself, a fraction the share of all."""
+    return float(share) if isinstance(share, (int, np.integer)) else share * rows
 
 
 def tuple_setting(name: str, given: Any) -> Any:
@@ -172,52 +275,51 @@ def tuple_setting(name: str, given: Any) -> Any:
 
 def check_word_settings(family: Words) -> None:
     """Refuse settings of words that do not go together."""
-    if family.bernoulli and (family.complement or family.idf):
-        other = "complement" if family.complement else "idf"
-        raise InvalidSetting(
-            Setting("bernoulli", True, of="Words()"),
-            " looks at whether words are there; ",
-            Setting(other, True),
-            " is for how often.",
+    width, vocabulary, most = family.hash_width, family.vocabulary, family.max_words
+    refuse(
+        family.bernoulli and (family.complement or family.idf),
+        Setting("bernoulli", True, of="Words()"),
+        " looks at whether words are there; ",
+        Setting("complement" if family.complement else "idf", True),
+        " is for how often.",
+    )
+    times = Setting("times", family.times), " is unknown; give 'all', 'once' or 'log'."
+    refuse(family.times not in ("all", "once", "log"), *times)
+    for name in ("min_df", "max_df"):
+        limit = getattr(family, name)
+        whole = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool) and limit >= 0
+        refuse(
+            not whole and not (isinstance(limit, float) and 0.0 <= limit <= 1.0),
+            Setting(name, limit),
+            " is neither a number of texts nor a proportion of them; give e.g. 2, or 0.5 for half of them.",
         )
-    if family.times not in ("all", "once", "log"):
-        raise InvalidSetting(Setting("times", family.times), " is unknown; give 'all', 'once' or 'log'.")
-    check_document_limit("min_df", family.min_df)
-    check_document_limit("max_df", family.max_df)
-    most = family.max_words
-    if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
-        raise InvalidSetting(Setting("max_words", most), " is no number of words; give 1 or more.")
+    few = most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1)
+    refuse(few, Setting("max_words", most), " is no number of words; give 1 or more.")
     for name in ("preprocessor", "tokenizer"):
         function = getattr(family, name)
-        if function is not None and not callable(function):
-            raise InvalidSetting(
-                Setting(name, function), " is no function; give one that takes a text, such as str.split."
-            )
-    if not all(isinstance(word, str) for word in family.stop_words):
-        raise InvalidSetting(Setting("stop_words", list(family.stop_words)), " must be strings.")
-    width = family.hash_width
-    if width is not None and not isinstance(width, (int, np.integer)):
-        raise InvalidSetting(
-            Setting("hash_width", width), " is no number of columns; give a whole number, such as 2**20."
-        )
-    if family.pairs and width is not None:
-        raise InvalidSetting(
-            "Columns of a hash have no names by which pairs could be distinguished; give ngram_range=(1, 2) instead."
-        )
-    if family.vocabulary is not None:
-        check_vocabulary(family, family.vocabulary)
+        wanted = Setting(name, function), " is no function; give one that takes a text, such as str.split."
+        refuse(function is not None and not callable(function), *wanted)
+    texts = all(isinstance(word, str) for word in family.stop_words)
+    refuse(not texts, Setting("stop_words", list(family.stop_words)), " must be strings.")
+    wanted = Setting("hash_width", width), " is no number of columns; give a whole number, such as 2**20."
+    refuse(width is not None and not isinstance(width, (int, np.integer)), *wanted)
+    refuse(
+        family.pairs and width is not None,
+        "Columns of a hash have no names by which pairs could be distinguished; give ngram_range=(1, 2) instead.",
+    )
+    if vocabulary is not None:
+        check_vocabulary(family, vocabulary)
 
 
 def check_vocabulary(family: Words, vocabulary: tuple[str, ...]) -> None:
-    """Refuse a vocabulary that is none, or that does not go with other settings."""
-    if family.hash_width is not None:
-        raise InvalidSetting("Give a vocabulary or a hash_width, not both: columns of a hash have no words.")
-    if family.pairs:
-        raise InvalidSetting("Give a vocabulary with the pairs that count, not ", Setting("pairs", True), ".")
-    if not all(isinstance(word, str) for word in vocabulary) or len(set(vocabulary)) < len(vocabulary):
-        raise InvalidSetting("vocabulary must be strings, each of them once.")
-    if not vocabulary:
-        raise InvalidSetting("vocabulary holds no words, so texts contribute nothing; leave it out to count all.")
+    """Refuse a vocabulary that holds no words, or does not go with other settings."""
+    both = "Give a vocabulary or a hash_width, not both: columns of a hash have no words."
+    refuse(family.hash_width is not None, both)
+    refuse(family.pairs, "Give a vocabulary with the pairs that count, not ", Setting("pairs", True), ".")
+    texts = all(isinstance(word, str) for word in vocabulary) and len(set(vocabulary)) == len(vocabulary)
+    refuse(not texts, "vocabulary must be strings, each of them once.")
+    empty = "vocabulary holds no words, so texts contribute nothing; leave it out to count all."
+    refuse(not vocabulary, empty)
 
 
 def family_tokens(family: Words) -> Tokens:

@@ -8,10 +8,10 @@ import numpy as np
 
 from .._types import Floats, JsonObject, Label
 from ..families.categorical import LogTables
-from ..families.family import NumberLikelihoods
+from ..families.numbers import NumberLikelihood
 from ..model.column_parts import LABELS
-from ..model.default.model import DefaultModel
 from ..model.default.likelihoods import REST
+from ..model.default.model import DefaultModel
 from ..model.default.quadratic_tables import QuadraticTable
 from .densities import add_density
 from .terms import FlatColumn, contributes, relative
@@ -65,7 +65,7 @@ def add_other_columns(model: DefaultModel, columns: Mapping[str, FlatColumn]) ->
                 logs = weight * table.log_p.T
                 columns[name].add_missing(logs) if name in numbers else columns[name].add_labels(logs)
         else:
-            likelihood: NumberLikelihoods = group.likelihood  # type: ignore[assignment]  # all groups but labels are
+            likelihood: NumberLikelihood = group.likelihood  # type: ignore[assignment]  # all groups but labels are
             for at, name in enumerate(group.names):
                 add_density(columns[name], likelihood.column(at), model.scorer.scale * weight)
 

@@ -11,10 +11,9 @@ from ..data.cell_format import exact_names
 from ..errors import InvalidInput
 from ..families.bernoulli import FlagLikelihood
 from ..families.family import TextTerm
-from ..families.texts import TextWeights
-from ..families.wide import Split
+from ..families.wide import Split, WideLikelihood
 from ..model.default.weighted_terms import WeightedTextTerm
-from ..model.default.word_terms import WordScores
+from ..model.default.words import WordScores
 from ..model.table_model import TableModel
 from .terms import FlatColumn, contributes, relative
 from .token_patterns import token_rules
@@ -62,7 +61,7 @@ class WordTerms:
             self._add_table("length", by * term.word_scores.astype(np.float64), times="once")
         elif isinstance(term, WeightedTextTerm):
             self.add(term.term, by * term.weight)
-        elif isinstance(term, TextWeights):
+        elif isinstance(term, WideLikelihood):
             self._add_likelihood(term, by)
         else:
             name = self.column.fields["name"]
@@ -72,16 +71,15 @@ class WordTerms:
         if len(self.kept) and (contributes(table) or "constant" in more):
             self.column.add("words", scaling=scaling, **more, table=relative(table[self.kept]))
 
-    def _add_likelihood(self, term: TextWeights, by: float) -> None:
+    def _add_likelihood(self, term: WideLikelihood, by: float) -> None:
         """Add the log-likelihood of words, of each as often as it counts."""
-        times = term.family.scored
-        if not isinstance(term.inner, FlagLikelihood):
-            table = term.inner.each if term.idf is None else term.inner.each * term.idf[:, None]
-            self._add_table("none", by * table, times=times)
+        if not isinstance(term, FlagLikelihood):
+            table = term.each if term.idf is None else term.each * term.idf[:, None]
+            self._add_table("none", by * table, times=term.times)
             return
-        present, absent = Split.of(term.inner.log_there), Split.of(term.inner.log_absent)
+        present, absent = Split.of(term.log_there), Split.of(term.log_absent)
         change = by * (present.finite - absent.finite).T
-        self._add_table("none", change, times=times, constant=by * absent.finite.sum(axis=1))
+        self._add_table("none", change, times=term.times, constant=by * absent.finite.sum(axis=1))
         if present.ruled_out.any() or absent.ruled_out.any():
             # How often log 0 is added to a class: for each word that is absent, which those that are there take back.
             zeros = (present.ruled_out - absent.ruled_out).T[self.kept]

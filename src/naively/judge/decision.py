@@ -1,4 +1,4 @@
-"""Decisions from probabilities: the choice of least expected cost, or no answer."""
+"""Decisions from probabilities: the choice of least expected cost, or abstention."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._types import AnyArray, Floats, Label, Places
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 
-# Costs of answers that are numbers: by their distance from the true number.
+# Costs of predictions that are numbers: by their distance from the true number.
 NumberCost: TypeAlias = Literal["squared", "absolute"]
 Cost: TypeAlias = npt.ArrayLike | NumberCost | None
 # Costs as users give them: a matrix, a data frame that names its choices, or the costs of pairs (true, chosen).
@@ -40,7 +40,7 @@ def decide(
         The cost of each choice when a class is true; by default every mistake costs 1. Choices need not be classes. In
         lecture notes that write J[i, j] for choosing i when j is true, this is the transpose of J.
     reject : float, optional
-        The cost of no answer. A row whose best choice has a higher expected cost gets -1, or NaN with `values`.
+        The cost of abstaining. A row whose best choice has a higher expected cost gets -1, or NaN with `values`.
     values : array of shape (classes,), optional
         The classes as numbers. The decision is then a number: the conditional mean for squared cost (the default), the
         conditional median for absolute cost.
@@ -63,7 +63,7 @@ def decide(
     array([[0.8 , 2.  ],
            [0.95, 0.5 ]])
 
-    With no answer at a cost of 0.7, the first message gets none:
+    With abstaining at a cost of 0.7, the first message gets no decision:
 
     >>> decide(ham_spam, cost=[[0, 10], [1, 0]], reject=0.7)
     array([-1,  1])
@@ -122,15 +122,15 @@ def number_decisions(p: Floats, cost: Cost, reject: float | None, values: npt.Ar
     if v.shape != (p.shape[1],) or not np.isfinite(v).all():
         raise InvalidInput(f"values must be a finite number for each of the {p.shape[1]} classes; found {values!r}.")
     if cost is None or (isinstance(cost, str) and cost == "squared"):
-        answer = product(p, v)
-        costs = (p * (v - answer[:, None]) ** 2).sum(axis=1)
+        decision = product(p, v)
+        costs = (p * (v - decision[:, None]) ** 2).sum(axis=1)
     elif isinstance(cost, str) and cost == "absolute":
         order = np.argsort(v)
-        answer = v[order[(p[:, order].cumsum(axis=1) >= 0.5 - 1e-12).argmax(axis=1)]]
-        costs = (p * np.abs(v - answer[:, None])).sum(axis=1)
+        decision = v[order[(p[:, order].cumsum(axis=1) >= 0.5 - 1e-12).argmax(axis=1)]]
+        costs = (p * np.abs(v - decision[:, None])).sum(axis=1)
     else:
         raise InvalidInput("With values, cost must be 'squared' or 'absolute'; values take no cost matrix.")
-    return answer if reject is None else np.where(costs > reject, np.nan, answer)
+    return decision if reject is None else np.where(costs > reject, np.nan, decision)
 
 
 def cost_and_choices(cost: LabelledCost, classes: AnyArray) -> tuple[Floats | None, AnyArray]:

@@ -1,10 +1,10 @@
-"""Checks of what is scored: true classes and answers as indices, probabilities, costs, weights and folds."""
+"""Checks of what is scored: true classes and predictions as indices, probabilities, costs, weights and folds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .._types import AnyArray, ColumnLike, Floats, Label, Longs, Mask, Places
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
+from ..stats.axis import is_missing, sorted_labels
 from .decision import CostMatrix, LabelledCost, NumberCost, cost_and_choices, decide
 
 # How far the sum of a row's probabilities may be from 1: other libraries may compute in single precision.
@@ -27,15 +28,6 @@ class ClassIndices(NamedTuple):
     """True classes given as indices; labels that are numbers could not be distinguished from indices otherwise."""
 
     indices: npt.ArrayLike
-
-
-class LabelOutcomes(NamedTuple):
-    """True labels and answers as indices, and what is needed to score them."""
-
-    classes: tuple[Label, ...]
-    truth: Places
-    cost: CostMatrix | NumberCost | None
-    decided: Places | Floats
 
 
 # -- labels ------------------------------------------------------------------------------------------------------------
@@ -78,28 +70,20 @@ def label_array(labels: ColumnLike) -> RowLabels:
 
 def label_indices(labels: RowLabels, choices: Sequence[Label], name: str, may_be_missing: bool = False) -> Places:
     """Return the index of each label; -1 for a missing one, where labels may be missing."""
-    known = {label: at for at, label in reversed(list(enumerate(choices)))}  # of equal choices, the first
-    if isinstance(labels, np.ndarray):
-        different, which = np.unique(labels, return_inverse=True)
-    else:
-        seen: dict[Label, int] = {}
-        try:
-            which = np.fromiter((seen.setdefault(label, len(seen)) for label in labels), np.intp, len(labels))
-        except TypeError:
-            raise InvalidInput(f"{name} must hold labels: texts, numbers or booleans.") from None
-        different = np.empty(len(seen), dtype=object)
-        different[:] = list(seen)
-    codes = np.array(
-        [-1 if may_be_missing and is_null_label(k) else known.get(k, -2) for k in different.tolist()], dtype=np.intp
-    )
-    if (codes == -2).any():
-        unknown = different.tolist()[int(np.argmax(codes == -2))]
-        row = int(np.argmax(codes[which] == -2))
-        raise InvalidInput(
-            f"{name}[{row}] is {unknown!r}, which is none of {', '.join(map(repr, choices[:8]))}"
-            f"{' …' if len(choices) > 8 else ''}. Give labels that occur among the classes."
-        )
-    return np.asarray(codes[which], dtype=np.intp)
+    known = {label: place for place, label in reversed(list(enumerate(choices)))}  # of equal choices, the first
+    given = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    try:
+        indices = np.fromiter((known.get(label, -2) for label in given), np.intp, len(given))
+    except TypeError:
+        raise InvalidInput(f"{name} must hold labels: texts, numbers or booleans.") from None
+    for row in np.flatnonzero(indices == -2).tolist():
+        if not (may_be_missing and is_missing(given[row])):
+            raise InvalidInput(
+                f"{name}[{row}] is {given[row]!r}, which is none of {', '.join(map(repr, choices[:8]))}"
+                f"{' …' if len(choices) > 8 else ''}. Give labels that occur among the classes."
+            )
+        indices[row] = -1
+    return indices
 
 
 def matching_label(label: Label, known: Collection[Label]) -> Label:
@@ -127,34 +111,23 @@ def matching_label(label: Label, known: Collection[Label]) -> Label:
 
 
 def numeric_answers(answers: RowLabels) -> Floats:
-    """Return answers that are numbers; NaN where there is no answer."""
+    """Return predictions that are numbers; NaN where there is none."""
     try:
-        return np.array([math.nan if is_null_label(one) else one for one in answers], dtype=np.float64)
+        return np.array([math.nan if is_missing(answer) else answer for answer in answers], dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInput("With 'squared' and 'absolute' costs answers must be numbers; found others.") from None
-
-
-def is_null_label(label: Label) -> bool:
-    """Tell whether a label is missing: None, NaN, or pandas' NA."""
-    return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and math.isnan(label))
 
 
 def distinct_labels(*labels: RowLabels) -> tuple[Label, ...]:
     """Return the distinct labels without missing ones, sorted."""
     seen = {label for some in labels for label in (some.tolist() if isinstance(some, np.ndarray) else some)}
-    present = [label for label in seen if not is_null_label(label)]
-    found = np.empty(len(present), dtype=object)
-    found[:] = present
-    try:
-        return tuple(np.sort(found).tolist())
-    except TypeError:  # labels of different types have no order
-        return tuple(sorted(found.tolist(), key=lambda label: (type(label).__name__, str(label))))
+    return sorted_labels({label for label in seen if not is_missing(label)})
 
 
 def outcomes_from_labels(
     truth: ColumnLike, answers: ColumnLike, classes: Sequence[Label] | None, cost: LabelledCost
-) -> LabelOutcomes:
-    """Return true labels and answers as indices of the classes and the choices, with the costs of the choices."""
+) -> tuple[tuple[Label, ...], Places, CostMatrix | NumberCost | None, Places | Floats]:
+    """Return the classes, true labels as indices of them, the costs, and predictions as indices of the choices."""
     true, answered = label_array(truth), label_array(answers)
     if len(true) != len(answered) or not len(true):
         raise InvalidInput(
@@ -163,17 +136,16 @@ def outcomes_from_labels(
     if isinstance(cost, str):
         labels = distinct_labels(true) if classes is None else tuple(classes)
         number_cost = checked_number_cost(cost, labels)
-        return LabelOutcomes(labels, label_indices(true, labels, "truth"), number_cost, numeric_answers(answered))
+        return labels, label_indices(true, labels, "truth"), number_cost, numeric_answers(answered)
     seen = distinct_labels(true, answered)
     labels = seen if classes is None else tuple(classes)
-    matrix, choices = _matrix_and_choices(cost, labels)
-    if matrix is None:  # an answer that is no class is a mistake like any other
+    matrix, choices = stored_cost(cost, labels)
+    if not isinstance(matrix, np.ndarray):  # a prediction that is not a class is a mistake like any other
         choices = (*labels, *(label for label in seen if label not in labels))
         matrix = 1.0 - np.eye(len(labels), len(choices))
     decided = label_indices(answered, choices, "answers", may_be_missing=True)
     usual = choices == labels and not (matrix - 1.0 + np.eye(len(labels))).any()
-    priced = None if usual else CostMatrix(matrix, choices)
-    return LabelOutcomes(labels, label_indices(true, labels, "truth"), priced, decided)
+    return labels, label_indices(true, labels, "truth"), None if usual else CostMatrix(matrix, choices), decided
 
 
 # -- decisions and costs -----------------------------------------------------------------------------------------------
@@ -191,7 +163,7 @@ def least_cost_decisions(
 def costs_of_answers(
     answers: AnyArray, truth: Places, cost: StoredCost, classes: Sequence[Label], correct: Mask
 ) -> Floats:
-    """Return the cost of each answer; of numbers by their distance from the true one."""
+    """Return the cost of each prediction; of numbers by their distance from the true one."""
     if cost is None:
         return np.asarray(~correct, dtype=np.float64)
     if not isinstance(cost, str):
@@ -206,15 +178,9 @@ def classes_as_numbers(classes: Sequence[Label]) -> Floats:
 
 
 def stored_cost(cost: LabelledCost | CostMatrix, classes: tuple[Label, ...]) -> tuple[StoredCost, tuple[Label, ...]]:
-    """Return the costs as [class, choice], and the choices; there are none where answers are numbers."""
+    """Return the costs as [class, choice], and the choices; there are none where predictions are numbers."""
     if isinstance(cost, str):
         return checked_number_cost(cost, classes), ()
-    return _matrix_and_choices(cost, classes)
-
-
-def _matrix_and_choices(
-    cost: LabelledCost | CostMatrix, classes: tuple[Label, ...]
-) -> tuple[Floats | None, tuple[Label, ...]]:
     if isinstance(cost, CostMatrix):
         return cost.matrix, tuple(cost.choices)
     labels = np.empty(len(classes), dtype=object)
@@ -223,18 +189,13 @@ def _matrix_and_choices(
     return matrix, tuple(choices.tolist())
 
 
-def is_number_cost(cost: str) -> TypeGuard[NumberCost]:
-    """Tell whether a text names a cost of numbers."""
-    return cost in ("squared", "absolute")
-
-
 def checked_number_cost(cost: str, classes: tuple[Label, ...]) -> NumberCost:
-    """Return the name of a cost of numbers; raise an error if it is unknown or the classes are no numbers."""
-    if not is_number_cost(cost):
+    """Return the name of a cost of numbers; raise an error if it is unknown or the classes are not numbers."""
+    if cost not in ("squared", "absolute"):
         raise InvalidInput(Setting("cost", cost), " is unknown; use 'squared', 'absolute', or a cost for each pair.")
     if np.asarray(classes).dtype.kind not in "biuf":
         raise InvalidInput(Setting("cost", cost), f" needs numbers as classes; found {list(classes)[:3]}.")
-    return cost
+    return "squared" if cost == "squared" else "absolute"
 
 
 # -- probabilities, folds and weights ----------------------------------------------------------------------------------
@@ -243,7 +204,7 @@ def checked_number_cost(cost: str, classes: tuple[Label, ...]) -> NumberCost:
 def checked_probabilities(
     posterior: npt.ArrayLike | None, decided: npt.ArrayLike | None, rows: int, classes: int
 ) -> Floats | None:
-    """Return the probabilities as [row, class], None if there are answers instead; raise an error if they are none."""
+    """Return the probabilities as [row, class]; None if there are decisions instead."""
     if posterior is None and np.shape(() if decided is None else decided) == (rows,):
         return None
     found = np.asarray(posterior, dtype=np.float64)

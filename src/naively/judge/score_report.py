@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._frames import frame
-from .._types import AnyArray, FrameLike, JsonObject, Longs, Places
+from .._types import AnyArray, FrameLike, JsonObject, Label, Longs, Places
 from .metrics import (
     DECISION_SCORES,
     PROBABILITY_SCORES,
+    aligned_lines,
     as_row_count,
     json_value,
     score_text,
@@ -19,21 +21,16 @@ from .metrics import (
     standard_error_over_folds,
     standard_error_over_rows,
 )
-from .text_table import aligned_lines
 
 if TYPE_CHECKING:
     from .scores import Scores
 
 # In the order in which they are shown where every mistake costs the same, and decisions follow the probabilities.
 ALL_SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration_error", "auc", "mean_cost")
-# The note below the scores if weights were fitted on the rows that are scored.
-TUNING_NOTES = {
-    "fixed": ("weights and temperature were fitted on these rows; cross_validate fits them again in each fold",),
-}
 
 
 def score_names(scores: Scores) -> tuple[str, ...]:
-    """Return the names of the scores that are defined for these rows, costs and answers."""
+    """Return the names of the scores that are defined for these rows, costs and decisions."""
     if not uses_costs(scores):
         names = ALL_SCORES if scores.posterior is not None else DECISION_SCORES[1:4]
         return ("coverage", *names) if scores._may_abstain else names
@@ -48,11 +45,6 @@ def uses_costs(scores: Scores) -> bool:
     return scores.cost is not None or scores.reject is not None
 
 
-def score_values(scores: Scores, names: tuple[str, ...]) -> dict[str, float]:
-    """Return scores by their names."""
-    return {name: getattr(scores, name) for name in names}
-
-
 # -- standard errors ---------------------------------------------------------------------------------------------------
 
 
@@ -62,8 +54,8 @@ def standard_errors(scores: Scores) -> dict[str, float]:
     if has_comparable_folds(scores):
         folds = scores._fold_scores.values()
         return {name: standard_error_over_folds(fold[name] for fold in folds) for name in names}
-    nan, weights = float("nan"), scores._w
-    answered = scores._w * scores._answered
+    nan, weights = float("nan"), scores.row_weights
+    answered = scores.row_weights * scores._answered
     by_row: dict[str, tuple[AnyArray, AnyArray]] = {
         "coverage": (scores._answered, weights),
         "mean_cost": (scores._costs, weights),
@@ -96,7 +88,7 @@ def fold_frame(scores: Scores) -> FrameLike:
 
 def scores_by_name(scores: Scores) -> dict[str, float]:
     """Return the number of rows and every score."""
-    return {"rows": scores.rows, **score_values(scores, ("coverage", *ALL_SCORES, "skill"))}
+    return {name: getattr(scores, name) for name in ("rows", "coverage", *ALL_SCORES, "skill")}
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -104,7 +96,7 @@ def scores_by_name(scores: Scores) -> dict[str, float]:
 
 def score_notes(scores: Scores) -> tuple[str, ...]:
     """Return a note if all rows are of one class."""
-    seen = np.unique(scores.truth[scores._w > 0])
+    seen = np.unique(scores.truth[scores.row_weights > 0])
     if len(seen) > 1:
         return ()
     label = scores.classes[int(seen[0])]
@@ -113,13 +105,26 @@ def score_notes(scores: Scores) -> tuple[str, ...]:
     return (f"All rows are of one class, {label!r}: the scores do not measure how well it is distinguished.",)
 
 
+def tuning_notes(scores: Scores) -> list[str]:
+    """Return the note below the scores if weights were fitted on the rows that are scored."""
+    note = "weights and temperature were fitted on these rows; cross_validate fits them again in each fold"
+    return [note] if scores.tuning == "fixed" else []
+
+
 def baseline_title(scores: Scores) -> str:
-    """Return a title for the baseline: always the same answer, or none."""
-    constant = scores.baseline.answers[0]
-    if not scores.baseline._answered[0]:
+    """Return a title for the baseline: always the same prediction, or none."""
+    constant = constant_prediction(scores)
+    if constant is None:
         return "never answering"
-    in_numbers = scores._number_cost is not None
-    return f"always {constant:.6g}" if in_numbers else f"always {scores.choices[int(constant)]}"
+    return f"always {constant:.6g}" if scores._number_cost is not None else f"always {constant}"
+
+
+def constant_prediction(scores: Scores) -> Label:
+    """Return what the baseline always predicts; None if it abstains."""
+    if not scores.baseline._answered[0]:
+        return None
+    constant = scores.baseline.answers[0]
+    return constant if scores._number_cost is not None else scores.choices[int(constant)]
 
 
 def score_lines(scores: Scores) -> list[tuple[str, str | None]]:
@@ -135,7 +140,7 @@ def score_lines(scores: Scores) -> list[tuple[str, str | None]]:
 
 
 def scores_as_text(scores: Scores) -> str:
-    """Return the scores with their standard errors beside the baseline's, as lines of text."""
+    """Return the scores with their standard errors next to the baseline's, as lines of text."""
     notes = list(scores.notes)
     if len(scores.classes) == 1:
         return "\n".join([f"{scores.rows:.10g} rows", *notes])
@@ -146,14 +151,13 @@ def scores_as_text(scores: Scores) -> str:
             continue
         model = score_text(name, getattr(scores, name), scores.spread[name])
         lines.append((title, model, score_text(name, getattr(scores.baseline, name))))
-    below = TUNING_NOTES.get(scores.tuning or "", ())
-    return "\n".join([*notes, *(line.rstrip() for line in aligned_lines(lines, right=(1, 2))), *below])
+    return "\n".join([*notes, *aligned_lines(lines, right=(1, 2)), *tuning_notes(scores)])
 
 
 def score_frame(scores: Scores) -> FrameLike:
-    """Return the scores with their standard errors beside the baseline's, as a data frame."""
+    """Return the scores with their standard errors next to the baseline's, as a data frame."""
     names = score_names(scores)
-    model, baseline = (list(score_values(one, names).values()) for one in (scores, scores.baseline))
+    model, baseline = ([getattr(one, name) for name in names] for one in (scores, scores.baseline))
     errors = [scores.spread[name] for name in names]
     return frame({"score": list(names), "model": model, "spread": errors, "baseline": baseline})
 
@@ -173,29 +177,26 @@ def reliability_frame(scores: Scores) -> FrameLike:
 def scores_as_json(scores: Scores) -> JsonObject:
     """Return the scores as values that JSON can hold; None for a score that is not defined."""
     names = ("coverage", *ALL_SCORES, "skill")
-    in_numbers = scores._number_cost is not None
-    constant = scores.baseline.answers[0] if scores.baseline._answered[0] else None
-    if constant is not None and not in_numbers:
-        constant = scores.choices[int(constant)]
+    in_numbers, constant = scores._number_cost is not None, constant_prediction(scores)
+
+    def figures(given: Mapping[str, float]) -> JsonObject:
+        return {name: json_value(given.get(name, float("nan"))) for name in names}
+
     return {
         "rows": as_row_count(scores.rows),
-        **_json_scores(scores, names),
-        "spread": {name: json_value(scores.spread.get(name, float("nan"))) for name in names},
+        **figures(scores_by_name(scores)),
+        "spread": figures(scores.spread),
         "spread_over": "folds" if has_comparable_folds(scores) else "rows",
         "folds": [
-            {"fold": number, "rows": as_row_count(fold["rows"]), **{name: json_value(fold[name]) for name in names}}
+            {"fold": number, "rows": as_row_count(fold["rows"]), **figures(fold)}
             for number, fold in scores._fold_scores.items()
         ],
         "baseline": {
             "answer": None if constant is None else json_value(constant),
-            **_json_scores(scores.baseline, names),
+            **figures(scores_by_name(scores.baseline)),
         },
         "classes": [json_value(label) for label in scores.classes],
         "choices": None if in_numbers else [None if k is None else json_value(k) for k in scores.confusion_columns],
         "confusion": None if in_numbers else [[as_row_count(n) for n in line] for line in scores.confusion.tolist()],
-        "notes": [*scores.notes, *([" ".join(TUNING_NOTES[scores.tuning])] if scores.tuning in TUNING_NOTES else [])],
+        "notes": [*scores.notes, *tuning_notes(scores)],
     }
-
-
-def _json_scores(scores: Scores, names: tuple[str, ...]) -> JsonObject:
-    return {name: json_value(value) for name, value in score_values(scores, names).items()}

@@ -1,25 +1,26 @@
-"""Scores of decisions and probabilities against the true classes, compared with the best constant answer."""
+"""Scores of decisions and probabilities against the true classes, compared with the best constant prediction."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from .._linear_algebra import dot
-from .._types import AnyArray, ColumnLike, Floats, FrameLike, JsonObject, Label, Longs, Places
+from .._types import AnyArray, ColumnLike, Floats, FrameLike, JsonObject, Label, Longs, Mask, Places
+from ..errors import InvalidInput
+from ..stats.arithmetic import checked_row_weights
 from . import score_inputs, score_report
-from .decision import CostMatrix, LabelledCost
-from .evaluated_rows import EvaluatedRows, joined_arrays
-from .metrics import mean_auc
+from .decision import CostMatrix, LabelledCost, NumberCost
+from .metrics import LEAST_PROBABILITY, RELIABILITY_BINS, confidence_bins, mean_auc
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Scores(EvaluatedRows):
+class Scores:
     """Scores of a classifier's decisions and probabilities on rows of known classes.
 
     `coverage`, `accuracy`, `balanced_accuracy`, `confusion` and `mean_cost` are scores of the decisions: the choices
@@ -40,19 +41,19 @@ class Scores(EvaluatedRows):
     cost : array of shape (classes, choices), dict, data frame, "squared" or "absolute", optional
         The cost of each choice when a class is true, as for `NaiveBayes`; by default every mistake costs 1.
     reject : float, optional
-        The cost of no answer.
+        The cost of abstaining.
     tuning : "refit" or "fixed", optional
         Whether what models fit in addition to their counts (weights, temperature) was fitted without the rows that are
         scored ("refit") or with them ("fixed").
     folds : array of shape (rows,), optional
         The number of the fold in which each row was held out; `spread` and `by_fold` follow from it.
     decided : array of shape (rows,), optional
-        The decisions, if they do not follow from the probabilities: indices of `choices`, -1 for no answer.
+        The decisions, if they do not follow from the probabilities: indices of `choices`, -1 for abstention.
 
     Attributes
     ----------
     choices : tuple
-        The possible answers: the classes, unless the costs name others; empty where answers are numbers.
+        The possible predictions: the classes, unless the costs name others; empty where they are numbers.
 
     Examples
     --------
@@ -61,6 +62,49 @@ class Scores(EvaluatedRows):
     >>> round(scores.accuracy, 3), round(scores.log_loss, 3), scores.confusion.tolist()
     (0.667, 0.459, [[1.0, 0.0], [1.0, 1.0]])
     """
+
+    posterior: Floats | None
+    truth: Places
+    classes: tuple[Label, ...]
+    weights: Floats | None
+    cost: score_inputs.StoredCost
+    reject: float | None
+    tuning: str | None
+    folds: Longs | None
+    decided: AnyArray | None
+    choices: tuple[Label, ...]
+
+    def __init__(
+        self,
+        posterior: npt.ArrayLike | None,
+        truth: ColumnLike | score_inputs.ClassIndices,
+        classes: Sequence[Label],
+        weights: npt.ArrayLike | None = None,
+        cost: LabelledCost | CostMatrix = None,
+        reject: float | None = None,
+        tuning: str | None = None,
+        folds: npt.ArrayLike | None = None,
+        decided: npt.ArrayLike | None = None,
+    ) -> None:
+        labels = tuple(k.item() if isinstance(k, np.generic) else k for k in classes)
+        if not labels:
+            raise InvalidInput("There is no class; give at least one.")
+        indices = score_inputs.class_indices(truth, labels)
+        stored, choices = score_inputs.stored_cost(cost, labels)
+        checked = {
+            "posterior": score_inputs.checked_probabilities(posterior, decided, len(indices), len(labels)),
+            "truth": indices,
+            "classes": labels,
+            "weights": checked_row_weights(weights, len(indices), "weights"),
+            "cost": stored,
+            "reject": reject,
+            "tuning": tuning,
+            "folds": None if folds is None else score_inputs.checked_folds(folds, indices),
+            "decided": None if decided is None else np.asarray(decided),
+            "choices": choices,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_indices(
@@ -90,7 +134,7 @@ class Scores(EvaluatedRows):
         cost : array of shape (classes, choices), dict, data frame, "squared" or "absolute", optional
             The cost of each choice when a class is true; by default every mistake costs 1.
         reject : float, optional
-            The cost of no answer.
+            The cost of abstaining.
         tuning : "refit" or "fixed", optional
             How weights and temperature were fitted, as for `Scores`.
         folds : array of shape (rows,), optional
@@ -123,14 +167,14 @@ class Scores(EvaluatedRows):
         reject: float | None = None,
         folds: npt.ArrayLike | None = None,
     ) -> Scores:
-        """Return the scores of answers of any origin, without probabilities; scores of probabilities are NaN.
+        """Return the scores of predictions of any origin, without probabilities; scores of probabilities are NaN.
 
         Parameters
         ----------
         truth : array of shape (rows,)
             The true labels.
         answers : array of shape (rows,)
-            The labels that were answered; None or NaN for no answer. With "squared" and "absolute" costs, numbers.
+            The predicted labels; None or NaN for abstention. With "squared" and "absolute" costs, numbers.
         classes : sequence, optional
             The labels in the order in which to show them; by default all that occur, sorted.
         weights : array of shape (rows,), optional
@@ -138,7 +182,7 @@ class Scores(EvaluatedRows):
         cost : array of shape (classes, choices), dict, data frame, "squared" or "absolute", optional
             The cost of each choice when a class is true; by default every mistake costs 1.
         reject : float, optional
-            The cost of no answer.
+            The cost of abstaining.
         folds : array of shape (rows,), optional
             The number of the fold in which each row was held out.
 
@@ -154,37 +198,120 @@ class Scores(EvaluatedRows):
         >>> round(scores.accuracy, 3), scores.confusion.tolist()
         (0.667, [[1.0, 1.0], [0.0, 1.0]])
         """
-        found = score_inputs.outcomes_from_labels(truth, answers, classes, cost)
-        given = (None, found.truth, found.classes, weights, found.cost, reject)
-        return cls.from_indices(*given, folds=folds, decided=found.decided)
+        labels, indices, costs, decided = score_inputs.outcomes_from_labels(truth, answers, classes, cost)
+        return cls.from_indices(None, indices, labels, weights, costs, reject, folds=folds, decided=decided)
+
+    # -- rows and their decisions --------------------------------------------------------------------------------
+
+    @cached_property
+    def row_weights(self) -> Floats:
+        """The weight of each row: 1 unless weights were given."""
+        return np.ones(len(self.truth)) if self.weights is None else self.weights
+
+    def _mean(self, of_rows: AnyArray) -> float:
+        return dot(self.row_weights, of_rows) / self.rows
+
+    @cached_property
+    def rows(self) -> float:
+        """The sum of the weights: the number of rows, if they have none."""
+        return float(self.row_weights.sum())
+
+    @property
+    def _number_cost(self) -> NumberCost | None:
+        """The cost of predictions that are numbers, which depends on their distance from the true one."""
+        return self.cost if isinstance(self.cost, str) else None
+
+    @cached_property
+    def answers(self) -> AnyArray:
+        """The decision on each row: the index of a choice, -1 if it abstains; of numbers the number, NaN for none."""
+        if self.decided is not None:
+            return self.decided
+        if self.cost is None and self.reject is None:
+            return np.asarray(self._probabilities.argmax(axis=1))
+        return score_inputs.least_cost_decisions(self._probabilities, self.cost, self.reject, self.classes)
+
+    @property
+    def _probabilities(self) -> Floats:
+        """The probabilities; scores of them are NaN where there are none."""
+        if self.posterior is None:
+            raise InvalidInput("These scores are of predictions without probabilities; use Scores with a posterior.")
+        return self.posterior
+
+    @cached_property
+    def _of_truth(self) -> Floats:
+        """The probability of each row's true class."""
+        return np.asarray(self._probabilities[np.arange(len(self.truth)), self.truth])
+
+    @cached_property
+    def _answered(self) -> Mask:
+        return ~np.isnan(self.answers) if self._number_cost is not None else np.asarray(self.answers >= 0)
+
+    @cached_property
+    def _own(self) -> Places:
+        """The index of the correct choice for each class; -2 if there is none."""
+        indices = {label: at for at, label in reversed(list(enumerate(self.choices)))}
+        return np.array([indices.get(label, -2) for label in self.classes])
+
+    @cached_property
+    def _correct(self) -> Mask:
+        return np.asarray(self.answers == self._own[self.truth])
+
+    @cached_property
+    def _costs(self) -> Floats:
+        """The cost of the decision on each row; 0 for rows of weight 0, whose costs may be unknown."""
+        costs = score_inputs.costs_of_answers(self.answers, self.truth, self.cost, self.classes, self._correct)
+        costs = np.where(self._answered, costs, np.nan if self.reject is None else self.reject)
+        return np.where(self.row_weights > 0, costs, 0.0)
+
+    @cached_property
+    def _losses(self) -> Floats:
+        return np.asarray(-np.log(np.clip(self._of_truth, LEAST_PROBABILITY, None)))
+
+    @cached_property
+    def _distances(self) -> Floats:
+        return np.asarray((self._probabilities**2).sum(axis=1) - 2 * self._of_truth + 1)
+
+    @cached_property
+    def confusion_columns(self) -> tuple[Label, ...]:
+        """The predictions that the columns of `confusion` stand for: the choices, and None for abstention."""
+        return self.choices if self._number_cost is not None or not self._may_abstain else (*self.choices, None)
+
+    @property
+    def _may_abstain(self) -> bool:
+        return self.reject is not None or not bool(self._answered.all())
+
+    @cached_property
+    def _bins(self) -> tuple[Floats, Floats, Floats]:
+        """Rows, confidence and correct rows of each bin of confidence, as sums."""
+        return confidence_bins(self.posterior, self.truth, self.row_weights, RELIABILITY_BINS)
 
     # -- scores of the decisions ---------------------------------------------------------------------------------
 
     @cached_property
     def coverage(self) -> float:
-        """The proportion of rows with an answer: 1, unless no answer has a cost."""
+        """The proportion of rows with a prediction: 1 unless abstaining has a cost."""
         return self._mean(self._answered)
 
     @cached_property
     def accuracy(self) -> float:
-        """The proportion of answered rows whose answer is their true class; NaN if answers cannot be classes."""
+        """The proportion of predictions that are the true class; NaN if predictions cannot be classes."""
         if self._number_cost is not None or not (self._own >= 0).any():
             return float("nan")
-        answered = dot(self._w, self._answered)
-        return dot(self._w, self._correct) / answered if answered else float("nan")
+        answered = dot(self.row_weights, self._answered)
+        return dot(self.row_weights, self._correct) / answered if answered else float("nan")
 
     @property
     def _accuracy_of_all(self) -> float:
-        """The proportion of all rows whose answer is correct; a row without an answer counts as a mistake."""
+        """The proportion of all rows whose prediction is correct; an abstention counts as a mistake."""
         return self._mean(self._correct)
 
     @cached_property
     def balanced_accuracy(self) -> float:
-        """The mean of the accuracies within each class that has answered rows: 1/K by chance, however unequal."""
+        """The mean of the accuracies within each class that has predictions: 1/K by chance, however unequal."""
         if self._number_cost is not None or not (self._own >= 0).any():
             return float("nan")
         size, parts = len(self.classes), (self._answered, self._correct)
-        rows, correct = (np.bincount(self.truth, self._w * part, size) for part in parts)
+        rows, correct = (np.bincount(self.truth, self.row_weights * part, size) for part in parts)
         return float(np.mean(correct[rows > 0] / rows[rows > 0])) if rows.any() else float("nan")
 
     @cached_property
@@ -196,7 +323,7 @@ class Scores(EvaluatedRows):
     def skill(self) -> float:
         """One minus the mean cost divided by the baseline's mean cost.
 
-        1 is perfect, and 0 no better than the best constant answer; for "squared" costs this is R². NaN where the
+        1 is perfect, and 0 no better than the best constant prediction; for "squared" costs this is R². NaN where the
         baseline's mean cost is negative.
         """
         least, ours = self.baseline.mean_cost, self.mean_cost
@@ -206,12 +333,12 @@ class Scores(EvaluatedRows):
 
     @cached_property
     def confusion(self) -> Floats:
-        """The number of rows of each true class (rows) with each answer (columns)."""
+        """The number of rows of each true class (rows) with each prediction (columns)."""
         width = len(self.confusion_columns)
         if self._number_cost is not None:
             return np.zeros((len(self.classes), 0))
         at = np.where(self._answered, self.answers, width - 1)
-        flat = np.bincount(self.truth * width + at, self._w, len(self.classes) * width)
+        flat = np.bincount(self.truth * width + at, self.row_weights, len(self.classes) * width)
         return np.asarray(flat, dtype=np.float64).reshape(-1, width)
 
     # -- scores of the probabilities -----------------------------------------------------------------------------
@@ -255,7 +382,7 @@ class Scores(EvaluatedRows):
     @cached_property
     def auc(self) -> float:
         """The one-against-rest area under the ROC curve, averaged over classes; NaN if there is a single class."""
-        return float("nan") if self.posterior is None else mean_auc(self.posterior, self.truth, self._w)
+        return float("nan") if self.posterior is None else mean_auc(self.posterior, self.truth, self.row_weights)
 
     # -- baseline, folds and reports -------------------------------------------------------------------------------
 
@@ -263,37 +390,30 @@ class Scores(EvaluatedRows):
     def baseline(self) -> Scores:
         """The scores of a constant prediction: the class frequencies of these rows as the probabilities of every row.
 
-        Its answer is the one of least expected cost; with `reject`, it may be no answer.
+        Its prediction is the choice of least expected cost; with `reject`, it may abstain.
         """
-        frequencies = np.bincount(self.truth, self._w, len(self.classes))[None] / self.rows
+        frequencies = np.bincount(self.truth, self.row_weights, len(self.classes))[None] / self.rows
         constant = score_inputs.least_cost_decisions(frequencies, self.cost, self.reject, self.classes)
         same = None if self.posterior is None else np.broadcast_to(frequencies, self.posterior.shape)
         decided = np.broadcast_to(constant, self.truth.shape)
-        return self._with(same, decided, self.truth, self.weights, None)
+        return self._with(posterior=same, decided=decided, folds=None)
 
-    def _with(
-        self,
-        posterior: Floats | None,
-        decided: AnyArray | None,
-        truth: Places,
-        weights: Floats | None,
-        folds: Longs | None,
-    ) -> Scores:
-        """Return the scores of other answers or rows, of the same classes and costs."""
-        how = (self.classes, weights, self._labelled_cost, self.reject, self.tuning)
-        return Scores.from_indices(posterior, truth, *how, folds, decided)
+    def _with(self, **arrays: AnyArray | None) -> Scores:
+        """Return the scores of other predictions or rows, of the same classes and costs."""
+        made = object.__new__(type(self))
+        made.__dict__.update({field.name: getattr(self, field.name) for field in fields(self)} | arrays)
+        return made
 
-    def _of_rows(self, at: Places) -> Scores:
+    def _of_rows(self, rows: Places) -> Scores:
         """Return the scores of some of the rows."""
-        posterior = None if self.posterior is None else self.posterior[at]
-        weights = None if self.weights is None else self.weights[at]
-        return self._with(posterior, self.answers[at], self.truth[at], weights, None)
+        parts = {"posterior": self.posterior, "weights": self.weights, "truth": self.truth, "decided": self.answers}
+        return self._with(**{name: None if part is None else part[rows] for name, part in parts.items()}, folds=None)
 
     @cached_property
     def _fold_scores(self) -> dict[int, dict[str, float]]:
         """The number of rows and the scores of each fold that has weight, by name; its rows are not held twice."""
         parts = {} if self.folds is None else score_report.rows_by_fold(self.folds)
-        of_parts = ((number, at) for number, at in parts.items() if self._w[at].any())
+        of_parts = ((number, at) for number, at in parts.items() if self.row_weights[at].any())
         return {number: score_report.scores_by_name(self._of_rows(at)) for number, at in of_parts}
 
     @cached_property
@@ -366,7 +486,7 @@ class Scores(EvaluatedRows):
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def frame(self) -> FrameLike:
-        """Return the scores with their standard errors beside the baseline's as a data frame.
+        """Return the scores with their standard errors next to the baseline's as a data frame.
 
         Returns
         -------
@@ -396,9 +516,10 @@ class Scores(EvaluatedRows):
 
 def joined_scores(parts: Sequence[Scores]) -> Scores:
     """Return the scores of all rows of several, which have the same classes and costs."""
-    first = parts[0]
-    truth = np.concatenate([part.truth for part in parts])
-    posterior = joined_arrays([part.posterior for part in parts])
-    weights = joined_arrays([part.weights for part in parts])
-    folds = joined_arrays([part.folds for part in parts])
-    return first._with(posterior, joined_arrays([part.decided for part in parts]), truth, weights, folds)
+
+    def joined(name: str) -> AnyArray | None:
+        given = [getattr(part, name) for part in parts]
+        return None if given[0] is None else np.concatenate(given)
+
+    names = ("posterior", "truth", "weights", "folds", "decided")
+    return parts[0]._with(**{name: joined(name) for name in names})

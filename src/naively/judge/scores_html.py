@@ -8,9 +8,9 @@ from ..markup.charts import ChartPoint, reliability_diagram
 from ..markup.numbers import count_text, counted, probability_text, with_true_minus
 from ..markup.style import notebook_view
 from ..markup.tags import Html, label, scrolled, table, tag
+from .curves import reliability_of_bins
 from .metrics import NO_ANSWER, score_text
-from .reliability import reliability_of_bins
-from .score_report import TUNING_NOTES, baseline_title, has_comparable_folds, score_lines
+from .score_report import baseline_title, has_comparable_folds, score_lines, tuning_notes
 
 if TYPE_CHECKING:
     from .scores import Scores
@@ -31,8 +31,7 @@ def scores_html(scores: Scores) -> Html:
     notes = [tag("p", note) for note in scores.notes]
     if len(scores.classes) == 1:
         return notebook_view(head, notes)
-    tuned = " ".join(TUNING_NOTES.get(scores.tuning or "", ()))
-    below = [tag("small", f"{tuned[0].upper()}{tuned[1:]}.")] if tuned else []
+    below = [tag("small", f"{note[0].upper()}{note[1:]}.") for note in tuning_notes(scores)]
     side = tag("div", tag("div", _figures(scores), below), *_diagram(scores), css="nv-side")
     return notebook_view(head, notes, side, *_confusion(scores))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._linear_algebra import dot, product, solve
 from .._types import Codes, Floats
-from ..judge.evaluated_rows import LEAST_PROBABILITY
+from ..judge.metrics import LEAST_PROBABILITY
 from .recipe import RECIPE, Recipe
 
 # The score below the best beyond which a class is out in any case, and steps at most. Numerical.

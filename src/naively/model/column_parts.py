@@ -12,7 +12,8 @@ from .._types import Codes, Floats, Matrices, Matrix
 from ..data.column import Column
 from ..families import Likelihood
 from ..families.categorical import LogTable, LogTables
-from ..families.family import NumberLikelihoods, scores_of
+from ..families.family import scores_of
+from ..families.numbers import NumberLikelihood
 from ..stats import Counts
 from ..stats.mutual_information import NOTHING_KNOWN, Information, information_of_bins, information_of_values
 
@@ -98,7 +99,7 @@ class NumberPart:
     column: Column
     key: str  # of the matrix of all columns of the same family
     place: int  # among its columns
-    likelihoods: NumberLikelihoods
+    likelihoods: NumberLikelihood
     missing: LabelPart | None
 
     @property

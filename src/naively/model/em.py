@@ -21,7 +21,7 @@ from ..counting.counter import TableCounter
 from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
 from ..data.target import SoftLabels
-from ..errors import InvalidInput, InvalidSetting, LikelihoodFell
+from ..errors import ConvergenceError, InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..families import Ordinal
 from ..stats import Axis, Counts
@@ -275,7 +275,7 @@ def check_risen(path: Sequence[float], height: float, weight: float, recipe: Rec
     before = path[-1] if path else -np.inf
     rounding = ROUNDING * (abs(height) + weight) + LEAST_ROUNDING
     if not height >= before - rounding:
-        raise LikelihoodFell(len(path) + 1, before, height)
+        raise ConvergenceError(len(path) + 1, before, height)
 
 
 def fit_em(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings) -> Expected | None:

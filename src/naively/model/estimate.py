@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from .._types import Floats
 from ..errors import InvalidSetting
-from ..families import Categorical, Family, Likelihood, Settings, proportions
-from ..families.categorical import LogTable
-from ..families.family import NumberLikelihoods
-from ..stats import Counts, Moments, Table, Tables
+from ..families import Family, Likelihood, Settings
+from ..families.categorical import LogTable, LogTables
+from ..families.family import log_proportion
+from ..families.numbers import NumberLikelihood
+from ..stats import Counts, Moments, Table
 from .scorer import NaiveModel
 
 
@@ -33,21 +34,19 @@ def estimate(
 
 def likelihood(family: Family, statistic: object, counts: Counts, settings: Settings) -> Likelihood:
     """Return the likelihood of one column; a matrix of codes has a table for each of its columns."""
-    if isinstance(statistic, Tables) and isinstance(family, Categorical):
-        return family.estimate_all(statistic, counts.rows, counts.classes, settings)
     return family.estimate(statistic, counts.rows, counts.classes, settings)
 
 
 def label_likelihood(family: Family, table: Table, counts: Counts, settings: Settings) -> LogTable:
     """Return the likelihood of a column of labels."""
     # Every family of labels (categorical, ordinal, bins) estimates a table of logarithms.
-    return cast(LogTable, family.estimate(table, counts.rows, counts.classes, settings))
+    return cast(LogTables, family.estimate(table, counts.rows, counts.classes, settings)).tables[0]
 
 
-def number_likelihoods(family: Family, moments: Moments, counts: Counts, settings: Settings) -> NumberLikelihoods:
+def number_likelihoods(family: Family, moments: Moments, counts: Counts, settings: Settings) -> NumberLikelihood:
     """Return the likelihood of columns of numbers that are read as one matrix."""
     # Every family of numbers (gaussian, poisson) estimates from moments, column by column.
-    return cast(NumberLikelihoods, family.estimate(moments, counts.rows, counts.classes, settings))
+    return cast(NumberLikelihood, family.estimate(moments, counts.rows, counts.classes, settings))
 
 
 def empirical_prior(rows: Floats, settings: Settings) -> Floats:
@@ -59,8 +58,8 @@ def empirical_prior(rows: Floats, settings: Settings) -> Floats:
     >>> np.exp(empirical_prior(np.array([17.0, 0.0]), Settings(estimate="mle")))
     array([1., 0.])
     """
-    pseudo_counts = proportions.PSEUDO_COUNTS[settings.estimate](settings.alone().column_smoothing)
-    return proportions.log_proportion(rows + pseudo_counts, rows.sum() + len(rows) * pseudo_counts, len(rows))
+    pseudo_counts = float(settings.alone().pseudo_counts)
+    return log_proportion(rows + pseudo_counts, rows.sum() + len(rows) * pseudo_counts, len(rows))
 
 
 def uniform_prior(classes: int) -> Floats:

@@ -14,8 +14,8 @@ from ..counting.rows import Rows, count_rows
 from ..data.target import SoftLabels, Target
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
-from ..families import Settings, proportions
-from ..families.family import row_weights
+from ..families import Settings
+from ..families.family import log_proportion, row_weights
 from ..judge.stratified_folds import RandomSeed, StratifiedFolds
 from ..stats import Counts
 from ..stats.arithmetic import subtract
@@ -116,11 +116,11 @@ def remaining_rows(counts: Counts, y: Codes | Places, w: Floats) -> RemainingRow
 
 def empirical_without(settings: Settings) -> PriorWithout:
     """Return what gives the log prior (n - w + λ) / (N - w + K·λ); a class that vanished with its last row has none."""
-    pseudo_counts = float(proportions.PSEUDO_COUNTS[settings.estimate](settings.alone().column_smoothing))
+    pseudo_counts = float(settings.alone().pseudo_counts)
 
     def prior(left: RemainingRows) -> Floats:
         size = left.known.sum(axis=1, keepdims=True)
-        log = proportions.log_proportion(
+        log = log_proportion(
             left.rows + pseudo_counts, left.rows.sum(axis=1, keepdims=True) + size * pseudo_counts, size
         )
         return np.where(left.known, log, -np.inf)

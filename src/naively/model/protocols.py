@@ -117,7 +117,7 @@ class FittedModel(Protocol):
         """Return the codes of the columns of labels, [row, column], in the order of `label_tables`."""
 
     @property
-    def pairs(self) -> Mapping[str, tuple[str, str]] | None:
+    def pairs(self) -> Mapping[str, tuple[str, ...]] | None:
         """The pairs of columns with a contribution beyond both, by the name under which they are shown.
 
         None in textbook naive Bayes, which has no joint terms at all.

@@ -21,12 +21,12 @@ from ..errors import InvalidInput, RowRefused, infinite_cell
 from ..errors.message import RowNumber, Setting
 from ..families import Bernoulli, Bins, Categorical, Family, Likelihood, Ordinal, Settings
 from ..families.categorical import LogTable, LogTables
-from ..families.family import NumberLikelihoods, ScoreTerm, TextTerm
-from ..families.sparse_numbers import SparseNumbers
-from ..stats import Axis, Counts, Moments, Table, WordTable
+from ..families.family import ScoreTerm, TextTerm
+from ..families.numbers import NumberLikelihood
+from ..stats import Axis, Counts, Table, WordTable
 from ..stats.arithmetic import subtract
 from ..stats.table import axis_and_order
-from ..text import TextReader, TextRows
+from ..text import TextRows
 from .block_answers import ROWS_OF_THREAD, answers_in_threads
 from .column_parts import INSIDE, LABELS, ColumnPart, LabelPart, NumberPart, VectorPart
 from .estimate import label_likelihood, likelihood, number_likelihoods
@@ -129,7 +129,7 @@ class TableModel:
             (at, missing_table(counts, c, settings)) for at, c in enumerate(numbers) if settings.missing == "value"
         ]
         self.numbers = by_family(numbers)
-        self.number_likelihoods: dict[str, NumberLikelihoods] = {}
+        self.number_likelihoods: dict[str, NumberLikelihood] = {}
         likelihoods: dict[str, Likelihood] = {}
         if self.labels or self.missing_flags:
             tables = (*(column.table for column in self.labels), *(table for _, table in self.missing_flags))
@@ -139,14 +139,12 @@ class TableModel:
             found = number_likelihoods(family, moments, counts, settings)
             likelihoods[key] = self.number_likelihoods[key] = found
         for column in schema.of_kind("vectors"):
-            of_column = likelihood(column.family, counts.columns[column.name], counts, settings)
-            dense = column.family.statistic is Moments
-            likelihoods[column.name] = SparseNumbers(of_column) if dense else of_column
+            likelihoods[column.name] = likelihood(column.family, counts.columns[column.name], counts, settings)
         self.words: dict[str, WordTable] = {
             c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if counts_words(c)
         }
         # The lexicon of counted texts is the reader that counted them.
-        self.readers = {name: cast(TextReader, table.lexicon) for name, table in self.words.items()}
+        self.readers = {name: table.lexicon for name, table in self.words.items()}
         self.textbook = NaiveModel(counts.classes, log_prior, likelihoods, None, scale, bias)
         # Answers are scored by this one, which other kinds of models replace.
         self.scorer: AdditiveModel[ScoreTerm] = self.textbook
@@ -353,7 +351,7 @@ class TableModel:
         return {name: cast(TextTerm, self.scorer.terms[name]) for name in self.words}
 
     @property
-    def pairs(self) -> Mapping[str, tuple[str, str]] | None:
+    def pairs(self) -> Mapping[str, tuple[str, ...]] | None:
         """The pairs of columns with a contribution beyond both: None, for there are no joint terms."""
         return None
 

@@ -44,7 +44,7 @@ def comparison_of(
 
     Raises
     ------
-    DoesNotFit
+    IncompatibleCounts
         If the columns are not the same.
     """
     changes = changes_between(before, after)

@@ -8,9 +8,9 @@ from dataclasses import asdict
 import numpy as np
 
 from .._types import Floats, JsonObject, Label, Places
-from ..judge.calibration_intervals import clopper_pearson_interval
+from ..judge.held_out_scores import clopper_pearson_interval
+from ..judge.histograms import BINS, CUTS, TAIL, QualityCounts, QualitySource, quality_of_scores
 from ..judge.metrics import as_row_count
-from ..judge.quality_counts import BINS, CUTS, TAIL, QualityCounts, QualitySource, quality_of_scores
 from ..judge.scores import Scores
 
 # Of more classes, only the largest have a histogram, and can be looked at one by one; and only the first are shown with

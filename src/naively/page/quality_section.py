@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._types import JsonObject
-from ..judge.quality_counts import BINS
+from ..judge.histograms import BINS
 from ..markup.numbers import count_text, number_text, probability_text
 from ..markup.tags import Html, joined, table, tag
 from .calibration_picture import CalibrationPoint, calibration_picture

@@ -19,7 +19,7 @@ from .._types import AnyArray, ColumnLike, Floats, TableLike
 from ..counting.arrays import READABLE, is_aligned
 from ..errors import InvalidInput
 from ..stats.accumulators import contiguous
-from ..stats.row_weights import checked_row_weights
+from ..stats.arithmetic import checked_row_weights
 
 INT64 = np.dtype(np.int64)
 

@@ -16,7 +16,7 @@ from ..export.scoring import bounded, density, finite
 from ..families.bernoulli import FlagLikelihood
 from ..families.categorical import LogTables
 from ..families.gaussian import GaussianLikelihood
-from ..families.word_counts import WordWeights
+from ..families.word_counts import WordLikelihood
 from .base import BaseNB
 from .categorical import CategoricalNB
 from .discrete import BernoulliNB, ComplementNB, MultinomialNB
@@ -118,7 +118,7 @@ def scores_of_classifier(graph: OnnxGraph, x: Tensor, classifier: BaseNB) -> Ten
             scores = code_scores(graph, x, likelihood)
         case FlagLikelihood():
             scores = flag_scores(graph, x, likelihood)
-        case WordWeights():
+        case WordLikelihood():
             scores = graph.node("MatMul", x, graph.constant(finite(likelihood.each)))
     joint = graph.node("Add", scores, graph.constant(finite(model.log_prior)))
     return with_fallback(graph, joint, model.log_prior if model.fallback is None else model.fallback)

@@ -7,7 +7,7 @@ The package may import the estimator and the packages below it; PySpark is impor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..judge.score_sums import ScoreSums
+from ..judge.histograms import ScoreSums
 from .fitting import count, fit
 from .prediction import evaluate, predict
 from .tasks import import_pyspark

@@ -24,7 +24,7 @@ from ..estimator.settings import FamiliesLike, Parameters, check_choice, check_n
 from ..estimator.state import state_of_counts
 from ..families import Words
 from ..stats import Counts
-from ..stats.adding import add
+from ..stats.counts import add
 from .rows import SparkRows, SparkSource, spark_rows
 from .tasks import ArrowBatches, MakePart
 

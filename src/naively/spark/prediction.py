@@ -25,7 +25,7 @@ from ..estimator.predict_files import (
     scores_of_rows,
     strongest_contributions,
 )
-from ..judge.score_sums import ScoreSums
+from ..judge.histograms import ScoreSums
 from .rows import SparkRows, SparkSource, check_columns, frame_of_source, spark_rows
 from .tasks import ArrowBatches, import_pyspark, map_batches
 

@@ -24,8 +24,7 @@ from ..errors.message import Setting
 from ..families import Bernoulli, Bins, Poisson, Words
 from ..families.poisson import NEVER_NEGATIVE
 from ..stats import Axis, Counts, Moments, Table
-from ..stats.arithmetic import divide
-from ..stats.row_weights import WANTED
+from ..stats.arithmetic import WANTED, divide
 from .database_rows import CLASS, COUNT, WEIGHT, DatabaseRows, IbisTable, IbisValue, exact_literal, fetched, ibis_module
 
 # Columns of numbers in one query: databases have limits of some 1,600 expressions for each.

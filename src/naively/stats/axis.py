@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import compress
-from types import GeneratorType
-from typing import Any, Protocol, SupportsInt, runtime_checkable
+from typing import Any, SupportsInt
 
 import numpy as np
 
 from .._types import Label, Mask, Places
+
+
+def is_missing(value: Label) -> bool:
+    """Tell whether an object stands for no value, of whatever library: None, NaN, NaT, pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # NA cannot be compared, nor can an array
+        return type(value).__name__ == "NAType"
+    except ArithmeticError:  # a Decimal that signals
+        return True
 
 
 def sort_key(label: Label) -> tuple[int, str, Any]:  # of labels that Python can compare
@@ -34,19 +45,10 @@ def sorted_labels(labels: set[Label]) -> tuple[Label, ...]:
     return tuple(sorted(labels, key=sort_key))
 
 
-@runtime_checkable
-class ArrowLabels(Protocol):
-    """An Arrow array of labels; Python values are made of it when they are needed."""
-
-    def __len__(self) -> int: ...
-    def to_pylist(self) -> list[Label]:
-        """Return the labels as values of Python."""
-
-
 class Axis:
-    """Labels in their sorted order, each once; those declared stay when nothing is left of them.
+    """Labels in their sorted order, each once; declared labels stay when nothing is left of them.
 
-    ``Axis(["b", "a"])`` holds counted labels; ``Axis.declared(["no", "yes"])`` holds what is known beforehand, such as
+    ``Axis(["b", "a"])`` holds counted labels; ``Axis.declared(["no", "yes"])`` holds labels known beforehand, such as
     the levels of a categorical type or the columns of a matrix (``Axis.numbered(100_000)`` takes no room). Labels that
     compare equal are the same label.
     """
@@ -56,7 +58,7 @@ class Axis:
 
     def __init__(self, labels: Iterable[Label] = (), fixed: Iterable[Label] = ()) -> None:
         self.fixed = frozenset(fixed)
-        self._labels: tuple[Label, ...] | range | ArrowLabels = sorted_labels({*labels, *self.fixed})
+        self._labels: Any = sorted_labels({*labels, *self.fixed})  # a tuple, a range, or an Arrow array
         self._places: dict[Label, int] | None = None
 
     @classmethod
@@ -72,19 +74,14 @@ class Axis:
         return axis
 
     @classmethod
-    def ordered(cls, labels: Iterable[Label] | ArrowLabels, fixed: Iterable[Label] = ()) -> Axis:
-        """Return the axis of labels that are known to be sorted and distinct, those declared among them.
+    def ordered(cls, labels: Iterable[Label], fixed: Iterable[Label] = ()) -> Axis:
+        """Return the axis of labels that are sorted and distinct already, the declared ones among them.
 
-        They may be an Arrow array: then Python values are made on first use, so that millions of
-        labels cost nothing until then.
+        Of an Arrow array, Python values are made on first use, so that millions of labels cost nothing until then.
         """
         axis = cls()
         axis.fixed = frozenset(fixed)
-        # To ask whether something is an Arrow array takes longer than to copy a few labels: the usual types come first.
-        if isinstance(labels, (tuple, list, compress, GeneratorType)) or not isinstance(labels, ArrowLabels):
-            axis._labels = tuple(labels)
-        else:
-            axis._labels = labels
+        axis._labels = labels if hasattr(labels, "to_pylist") else tuple(labels)
         return axis
 
     @property
@@ -122,19 +119,19 @@ class Axis:
         if isinstance(self._labels, range):
             return int(label) if label in self._labels and isinstance(label, SupportsInt) else -1
         if self._places is None:
-            self._places = {known: at for at, known in enumerate(self.labels)}
+            self._places = {known: place for place, known in enumerate(self.labels)}
         return self._places.get(label, -1)
 
     def places(self, labels: Iterable[Label]) -> Places:
         """Return where each of the labels stands, -1 for those that are not here."""
         if isinstance(self._labels, range):
-            return np.fromiter((self.place(label) for label in labels), dtype=np.intp)
+            return np.fromiter(map(self.place, labels), dtype=np.intp)
         self.place(None)  # makes the dict, if there is none yet
-        where = (self._places or {}).get
-        return np.array([where(label, -1) for label in labels], dtype=np.intp)
+        known = self._places or {}
+        return np.fromiter((known.get(label, -1) for label in labels), dtype=np.intp)
 
     def declaring(self, other: Axis) -> Axis:
-        """Return these labels, of which only those stay without counts that the other axis declares."""
+        """Return these labels, declared if the other axis declares them."""
         return self if self.fixed == other.fixed else Axis(self.labels, other.fixed)
 
     def kept(self, counted: Mask) -> Mask:
@@ -145,6 +142,11 @@ class Axis:
             return np.ones(len(self), dtype=np.bool_)
         declared = np.fromiter((label in self.fixed for label in self.labels), dtype=np.bool_, count=len(self))
         return counted | declared
+
+    @property
+    def stays(self) -> Mask:
+        """Which labels stay without any count: the declared ones."""
+        return self.kept(np.zeros(len(self), dtype=bool))
 
     def only(self, keep: Mask) -> Axis:
         """Return the axis without the labels that are not kept."""

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
-from operator import add
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .._types import Floats, Label
-from ..errors import DoesNotFit, NotAPart, TextbookFallbackWarning
-from .arithmetic import checked_weight, frozen, on_axes, subtract
+from ..errors import IncompatibleCounts, InvalidInput, NotASubset, TextbookFallbackWarning
+from .arithmetic import ClassWeights, Statistic, frozen, most_negative, nearly_equal, on_axes, subtract
 from .axis import Axis
 from .moments import Moments
 from .pairs import JointCounts
-from .table import Table, axis_and_order
+from .table import Table, axis_and_order, in_order
 from .word_table import WordTable, sum_of_word_tables
 
 # A Table, Tables, Moments or WordTable; the family of a column says which, and only families look inside.
 ColumnStatistic: TypeAlias = Any
-# `data.schema.Schema`, or None. Schemas know families and families know statistics, so it cannot be named here.
+# `data.schema.Schema`, or None: it knows families, and families know statistics.
 AnySchema: TypeAlias = Any
 
 
-class Statistic(Protocol):
-    """A value that adds up over rows."""
-
-    def __add__(self, other: Self) -> Self: ...
-    def __sub__(self, part: Self) -> Self: ...
-    def __mul__(self, weight: float) -> Self: ...
-    def agrees(self, other: Self, tolerance: float = ...) -> bool:
-        """Tell whether both describe the same rows up to rounding."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Counts:
+class Counts(Statistic):
     """The rows of each class, and a statistic for each column.
 
     Counts of different rows add up, and counts of rows that were counted before can be subtracted:
@@ -90,8 +80,8 @@ class Counts:
         classes, order = axis_and_order(classes)
         given = np.asarray(rows, dtype=np.float64)
         if given.shape != (len(classes),):
-            raise DoesNotFit(f"{given.shape} numbers of rows do not fit {len(classes)} classes.")
-        given = given if order is None else given[order]
+            raise IncompatibleCounts(f"{given.shape} numbers of rows do not fit {len(classes)} classes.")
+        given = in_order(given, order)
         keep = classes.kept(given != 0)
         object.__setattr__(self, "classes", classes.only(keep))
         object.__setattr__(self, "rows", frozen(given[keep]))
@@ -106,27 +96,23 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
             return NotImplemented
-        self, other = typed_alike(self, other)
+        self, other = typed_alike([self, other])
         self.check_columns(other)
-        classes = self.classes | other.classes
         columns = {name: statistic + other.columns[name] for name, statistic in self.columns.items()}
-        both = self._together_with(other)
+        both = self._joint_with(other)
         joint = None if both is None else both[0] + both[1]
+        classes = self.classes | other.classes
         return Counts(classes, self.on(classes) + other.on(classes), columns, self._schema_beside(other), joint)
-
-    def __radd__(self, other: object) -> Counts:
-        return self if other == 0 else NotImplemented
 
     @classmethod
     def sum_of(cls, parts: Sequence[Counts]) -> Counts:
-        """Return the sum of several counts; words of texts are put together once, and not for each part anew."""
-        known = reduce(_with_values_of, parts)
-        parts = [_typed_as(part, known) for part in parts]
+        """Return the sum of several counts; the words of all texts are united once, and not again for each part."""
+        parts = typed_alike(parts)
         first = parts[0]
         for part in parts[1:]:
             first.check_columns(part)
         worded = [name for name, statistic in first.columns.items() if isinstance(statistic, WordTable)]
-        total = reduce(add, [part.without_columns(worded) for part in parts])
+        total = reduce(operator.add, [part.without_columns(worded) for part in parts])
         words = {name: sum_of_word_tables([part.columns[name] for part in parts]) for name in worded}
         columns = {name: words[name] if name in words else total.columns[name] for name in first.columns}
         return Counts(total.classes, total.rows, columns, total.schema, total.joint)
@@ -183,31 +169,30 @@ class Counts:
     def __sub__(self, part: Counts) -> Counts:
         if not isinstance(part, Counts):
             return NotImplemented
-        part = _typed_as(part, self)
+        part = typed_alike([self, part])[1]
         self.check_columns(part)
         classes = self.classes | part.classes
         before, taken = self.on(classes), part.on(classes)
         rows = subtract(before, taken)
-        if np.any(rows < 0):
-            k = int(np.argmin(rows))
-            raise NotAPart(None, classes.labels[k], None, before[k], taken[k], "number of rows")
+        if (place := most_negative(rows)) is not None:
+            label = classes.labels[place[0]]
+            raise NotASubset(None, label, None, before[place], taken[place], "number of rows")
         columns = {name: self._column_without(name, part) for name in self.columns}
-        both = self._together_with(part)
+        both = self._joint_with(part)
         joint = None if both is None else both[0] - both[1]
         return Counts(classes.declaring(self.classes), rows, columns, self._schema_beside(part), joint)
 
     def _column_without(self, name: str, part: Counts) -> ColumnStatistic:
         try:
             return self.columns[name] - part.columns[name]
-        except NotAPart as error:
+        except NotASubset as error:
             raise error.in_column(name if error.column is None else error.column) from None
 
-    def __mul__(self, weight: float) -> Counts:
-        w = checked_weight(weight)
-        columns = {name: column * w for name, column in self.columns.items()}
-        return Counts(self.classes, self.rows * w, columns, self.schema, None if self.joint is None else self.joint * w)
-
-    __rmul__ = __mul__
+    def scaled(self, of: ClassWeights) -> Counts:
+        """Return the counts as if each row had weighed as much more as its class."""
+        columns = {name: column.scaled(of) for name, column in self.columns.items()}
+        joint = None if self.joint is None else self.joint.scaled(of)
+        return Counts(self.classes, self.rows * of(self.classes), columns, self.schema, joint)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -231,9 +216,8 @@ class Counts:
             Whether they agree.
         """
         classes = self.classes | other.classes
-        a, b = self.on(classes), other.on(classes)
         return (
-            bool(np.all(np.abs(a - b) <= tolerance * np.maximum(a, b)))
+            nearly_equal(self.on(classes), other.on(classes), tolerance)
             and self.columns.keys() == other.columns.keys()
             and all(column.agrees(other.columns[name], tolerance) for name, column in self.columns.items())
             and (self.joint is None) == (other.joint is None)
@@ -254,7 +238,7 @@ class Counts:
             return self.schema or other.schema
         return self.schema.beside(other.schema)
 
-    def _together_with(self, other: Counts) -> tuple[JointCounts, JointCounts] | None:
+    def _joint_with(self, other: Counts) -> tuple[JointCounts, JointCounts] | None:
         """Return what both have counted of columns jointly, over the same bins; warn if only that does not fit."""
         if self.joint is None and other.joint is None:
             return None
@@ -279,57 +263,59 @@ class Counts:
 
         Raises
         ------
-        DoesNotFit
+        IncompatibleCounts
             If they cannot be combined.
         """
         for name in sorted(self.columns.keys() ^ other.columns.keys(), key=str):
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 f"Column {name!r} is counted on one side only; count the same columns to combine them.", column=name
             )
         for name, column in self.columns.items():
             if type(column) is not type(other.columns[name]):
                 kinds = f"{type(column).__name__} and {type(other.columns[name]).__name__}"
-                raise DoesNotFit(
+                raise IncompatibleCounts(
                     f"Column {name!r} is counted in two ways, {kinds}; give it the same family.", column=name
                 )
             widths = [vector_width(part) for part in (column, other.columns[name])]
             if widths[0] != widths[1] and None not in widths:
-                raise DoesNotFit(
+                raise IncompatibleCounts(
                     f"Column {name!r} holds vectors of {widths[0]} and of {widths[1]} features.", column=name
                 )
 
 
-def typed_alike(a: Counts, b: Counts) -> tuple[Counts, Counts]:
-    """Return both, columns without any value counted as in the other: missing cells alone tell no type."""
-    return _typed_as(a, b), _typed_as(b, a)
+def times_class_weights(counts: Counts, weights: Floats) -> Counts:
+    """Return the counts with the rows of each class multiplied by its weight, given in the order of the classes."""
+    return counts.scaled(lambda classes: on_axes(weights, (counts.classes,), (classes,)))
 
 
-def _with_values_of(known: Counts, part: Counts) -> Counts:
-    """Return counts that tell how columns are counted, those without any value as in a part that has some."""
-    found = {n: s for n, s in part.columns.items() if n in known.columns and is_without_values(known.columns[n])}
-    found = {n: s for n, s in found.items() if isinstance(s, Moments) or not is_without_values(s)}
-    schema = known.schema
-    if schema is not None and part.schema is not None:
-        schema = schema.typed_as(part.schema, found)
-    return Counts(known.classes, known.rows, {**known.columns, **found}, schema)
+def typed_alike(parts: Sequence[Counts]) -> list[Counts]:
+    """Return the parts, each column without any value counted as in a part with values: missing cells have no type.
+
+    Where no part has a value, the column is one of numbers if it is in some part.
+    """
+    out = list(parts)
+    for name in parts[0].columns:
+        known = [part for part in parts if name in part.columns]
+        if len({type(part.columns[name]) for part in known}) > 1:
+            source = max(known, key=lambda part: type_certainty(part.columns[name]))
+            out = [_typed_as(part, name, source) for part in out]
+    return out
 
 
-def _typed_as(counts: Counts, other: Counts) -> Counts:
-    """Return counts whose columns without any value are counted as they are in the other; of two such, as numbers."""
-    changed = {
-        name: theirs
-        for name, theirs in other.columns.items()
-        if (own := counts.columns.get(name)) is not None
-        and type(own) is not type(theirs)
-        and is_without_values(own)
-        and (isinstance(theirs, Moments) or not is_without_values(theirs))
-    }
-    if not changed:
+def type_certainty(statistic: ColumnStatistic) -> tuple[bool, bool]:
+    """Return how well a statistic tells what its column is: one with values best, then one of numbers."""
+    return not is_without_values(statistic), isinstance(statistic, Moments)
+
+
+def _typed_as(counts: Counts, name: str, source: Counts) -> Counts:
+    """Return counts in which a column, if it has no value, is counted as in the source."""
+    own, wanted = counts.columns.get(name), source.columns[name]
+    if own is None or type(own) is type(wanted) or not is_without_values(own):
         return counts
     schema = counts.schema
-    if schema is not None and other.schema is not None:
-        schema = schema.typed_as(other.schema, changed)
-    return counted_as(counts, changed, schema)
+    if schema is not None and source.schema is not None:
+        schema = schema.typed_as(source.schema, [name])
+    return counted_as(counts, {name: wanted}, schema)
 
 
 def counted_as(counts: Counts, columns: Mapping[str, ColumnStatistic], schema: AnySchema) -> Counts:
@@ -367,3 +353,56 @@ def vector_width(statistic: ColumnStatistic) -> int | None:
         return None
     axis = getattr(statistic, "values", getattr(statistic, "columns", None))
     return len(axis) if isinstance(axis, Axis) and len(axis) > 1 and isinstance(axis.labels, range) else None
+
+
+class Summable(Protocol):
+    """Counts of rows, or a first look at rows: they add up over parts."""
+
+    @classmethod
+    def sum_of(cls, parts: Sequence[Self]) -> Self:
+        """Return the sum of all parts."""
+
+
+Part = TypeVar("Part", bound=Summable)
+
+
+def add(parts: Iterable[Part]) -> Part:
+    """Return the sum of many parts: counts, or looks.
+
+    The result is that of ``sum(parts)``. Words of texts are put together once, which takes about as long as one
+    addition, however many parts there are.
+
+    Parameters
+    ----------
+    parts : iterable of Counts, or of Look
+        What was counted, or seen, of the rows of each part.
+
+    Returns
+    -------
+    Counts or Look
+        What was counted, or seen, of all rows.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no part, or if parts are of different kinds.
+    IncompatibleCounts
+        If the parts are not of the same columns.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> days = [{"sky": ["rain", "sunny"]}, {"sky": ["rain", "rain"]}]
+    >>> nv.add(nv.count(day, ["in", "out"]) for day in days)
+    Counts: 4 rows (in: 2, out: 2), 1 columns
+    """
+    given = list(parts)
+    if not given:
+        raise InvalidInput("There is nothing to add up; give one part or more.")
+    kinds = list(dict.fromkeys(type(part) for part in given))
+    if len(kinds) > 1 or not hasattr(kinds[0], "sum_of"):
+        names = " and ".join(kind.__name__ for kind in kinds)
+        raise InvalidInput(
+            f"nv.add takes counts, or looks, and no other or both; got {names}. Models are added up by nv.merge."
+        )
+    return kinds[0].sum_of(given)

@@ -10,17 +10,17 @@ import numpy.typing as npt
 
 from .._kernels import SUM_ROUNDING
 from .._types import Floats, Label, Mask
-from ..errors import DoesNotFit, NotAPart
-from .arithmetic import checked_weight, divide, frozen, on_axes, subtract
+from ..errors import IncompatibleCounts, NotASubset
+from .arithmetic import ClassWeights, Statistic, divide, frozen, nearly_equal, on_axes, subtract
 from .axis import Axis
-from .table import axis_and_order, table_as_text
+from .table import axis_and_order, in_order, table_as_text
 
 # What rounding cannot explain: below this share of the squares before, the rows were never counted.
 IMPOSSIBLE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Moments:
+class Moments(Statistic):
     """Number, total and squares [class, column], measured from a shift near the mean of that class and column.
 
     Squares of differences from a near shift keep all their digits, whatever the mean; one shift per column would lose
@@ -70,10 +70,8 @@ class Moments:
         shape = (len(classes), len(columns))
         parts = [np.zeros(shape) if part is None else np.asarray(part, float) for part in (n, shift, total, squares)]
         if any(part.shape != shape for part in parts):
-            raise DoesNotFit(f"The parts do not fit {shape[0]} classes and {shape[1]} columns.")
-        if rows is not None or order is not None:
-            lines = np.ix_(range(shape[0]) if rows is None else rows, range(shape[1]) if order is None else order)
-            parts = [part[lines] for part in parts]
+            raise IncompatibleCounts(f"The parts do not fit {shape[0]} classes and {shape[1]} columns.")
+        parts = [in_order(part, rows, order) for part in parts]
         keep = classes.kept((parts[0] != 0).any(axis=1))
         if not keep.all():
             parts = [part[keep] for part in parts]
@@ -155,7 +153,7 @@ class Moments:
 
     def _beside(self, other: Moments) -> tuple[Axis, Axis, Moments, Moments]:
         if set(self.columns.labels) != set(other.columns.labels) and len(self.columns) and len(other.columns):
-            raise DoesNotFit(f"Moments of columns {self.columns!r} and {other.columns!r} cannot be combined.")
+            raise IncompatibleCounts(f"Moments of columns {self.columns!r} and {other.columns!r} cannot be combined.")
         classes, columns = self.classes | other.classes, self.columns | other.columns
         return classes, columns, self.on(classes, columns), other.on(classes, columns)
 
@@ -168,9 +166,6 @@ class Moments:
         shift = np.where(first, a.shift, b.shift)
         (sum_a, squares_a), (sum_b, squares_b) = a._from(shift), b._from(shift)
         return Moments(classes, columns, a.n + b.n, shift, sum_a + sum_b, squares_a + squares_b)
-
-    def __radd__(self, other: object) -> Moments:
-        return self if other == 0 else NotImplemented
 
     def __sub__(self, part: Moments) -> Moments:
         if not isinstance(part, Moments):
@@ -189,12 +184,11 @@ class Moments:
         parts = (np.where(left, part, 0.0) for part in (a.shift, total, np.maximum(squares, 0.0)))
         return Moments(classes.declaring(self.classes), columns, n, *parts)
 
-    def __mul__(self, weight: float) -> Moments:
-        w = checked_weight(weight)
-        shift = self.shift if w else np.zeros_like(self.shift)
+    def scaled(self, of: ClassWeights) -> Moments:
+        """Return the moments as if each row had weighed as much more as its class."""
+        w = of(self.classes)[:, None]
+        shift = np.where(w > 0, self.shift, 0.0)
         return Moments(self.classes, self.columns, self.n * w, shift, self.total * w, self.squares * w)
-
-    __rmul__ = __mul__
 
     def __eq__(self, other: object) -> bool:
         """Tell whether the two describe the same numbers: counts equal, mean and variance up to rounding."""
@@ -223,12 +217,10 @@ class Moments:
             Whether they agree.
         """
         _, _, a, b = self._beside(other)
-        spread_of = np.sqrt(np.maximum(a.variance, b.variance))
-        near_mean = np.abs(a.mean - b.mean) <= tolerance * np.maximum(np.abs(a.mean), spread_of)
+        deviation = np.sqrt(np.maximum(a.variance, b.variance))
+        near_mean = np.abs(a.mean - b.mean) <= tolerance * np.maximum(np.abs(a.mean), deviation)
         near_ssd = np.abs(a.ssd - b.ssd) <= tolerance * np.maximum(a.squares, b.squares)
-        return bool(
-            np.all(np.abs(a.n - b.n) <= tolerance * np.maximum(a.n, b.n)) and near_mean.all() and near_ssd.all()
-        )
+        return nearly_equal(a.n, b.n, tolerance) and bool(near_mean.all() and near_ssd.all())
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -246,4 +238,4 @@ def refuse_below_zero(below: Mask, classes: Axis, columns: Axis, before: Floats,
     """Raise the error that names the first place where more would be taken than there is."""
     if np.any(below):
         k, j = (int(i) for i in np.argwhere(below)[0])
-        raise NotAPart(columns.labels[j], classes.labels[k], None, before[k, j], taken[k, j], what)
+        raise NotASubset(columns.labels[j], classes.labels[k], None, before[k, j], taken[k, j], what)

@@ -75,12 +75,12 @@ def information_of_values(n: Floats, each: Floats | float = 1.0) -> Information:
         return Information(0.0, 0.0, whole)
     here = n[k, j]
     prior = (classes[k] - own[k]) / (rows - own[k])
-    others, beside = np.maximum(here - own[k], 0.0), np.maximum(values[j] - own[k], 0.0)
+    others, every = np.maximum(here - own[k], 0.0), np.maximum(values[j] - own[k], 0.0)
 
     def leads(pseudo: Floats) -> Floats:
         """Return by how many bits the other rows with its value raise the class of a row, [pseudo-count, cell]."""
         raised = others + pseudo[:, None] * own[k] * prior
-        raised /= (beside + pseudo[:, None] * own[k]) * prior
+        raised /= (every + pseudo[:, None] * own[k]) * prior
         return np.asarray(np.log2(raised))
 
     steps = max(AT_ONCE // len(k), 1)
@@ -97,8 +97,8 @@ def information_of_values(n: Floats, each: Floats | float = 1.0) -> Information:
 
 def information_of_bins(n: Floats, each: Floats | float = 1.0) -> Information:
     """Return the mutual information of a number and the class, given counts [class, bin] of bins in their order."""
-    met, best = n.sum(axis=0), information_of_values(n, each)
-    middle = (np.cumsum(met) - met / 2) / max(met.sum(), 1e-300)  # of each bin, as a share of the rows
+    rows, best = n.sum(axis=0), information_of_values(n, each)
+    middle = (np.cumsum(rows) - rows / 2) / max(rows.sum(), 1e-300)  # of each bin, as a proportion of the rows
     for bins in COARSER:
         if bins < n.shape[1]:
             starts = np.flatnonzero(np.diff((middle * bins).astype(np.int64), prepend=-1))

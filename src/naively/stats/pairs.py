@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._types import Floats
-from ..errors import DoesNotFit
-from .arithmetic import checked_weight, frozen, subtract
+from ..errors import IncompatibleCounts
+from .arithmetic import ClassWeights, Statistic, frozen, subtract
 from .axis import Axis
 
 # `data.grid.Grid`, which knows columns and so cannot be named here.
@@ -21,7 +21,7 @@ PRODUCT_UNIT = 2.0**-24
 
 
 @dataclass(frozen=True, eq=False)
-class JointCounts:
+class JointCounts(Statistic):
     """What is counted of several columns at once, by class.
 
     Features are 1, a flag for each value or bin, and the numbers themselves, all as the grid lays them out. Products of
@@ -40,7 +40,7 @@ class JointCounts:
         size = len(self.classes)
         fits = self.fine.shape == (size, self.grid.fine_bins)
         if not fits or self.products.shape != (size, self.grid.features, self.grid.features):
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 f"{self.fine.shape} and {self.products.shape} sums do not fit the grid and {size} classes."
             )
         object.__setattr__(self, "fine", frozen(self.fine))
@@ -89,11 +89,10 @@ class JointCounts:
         products[subtract(a.products[:, 0, 0], b.products[:, 0, 0]) == 0] = 0.0  # no row of the class is left
         return JointCounts(classes.declaring(self.classes), self.grid, subtract(a.fine, b.fine), products)
 
-    def __mul__(self, weight: float) -> JointCounts:
-        w = checked_weight(weight)
-        return JointCounts(self.classes, self.grid, self.fine * w, self.products * w)
-
-    __rmul__ = __mul__
+    def scaled(self, of: ClassWeights) -> JointCounts:
+        """Return the sums of each class times its weight."""
+        w = of(self.classes)
+        return JointCounts(self.classes, self.grid, self.fine * w[:, None], self.products * w[:, None, None])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, JointCounts):
@@ -116,7 +115,7 @@ class JointCounts:
 
     def _check(self, other: JointCounts) -> None:
         if self.grid != other.grid:
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 "Pairs of columns were counted over different bins; give both the same schema: "
                 "NaiveBayes(families=first.schema_)."
             )

@@ -12,7 +12,7 @@ Grouping = Callable[[Floats, float], Longs]
 
 # Where a cut lies between two neighboring numbers, as a share of the gap: sqrt(6) - 2. On a midpoint, or at any other
 # rational share, a third number of a few decimals may lie, and rounding would then decide its bin: another unit would
-# change the answer. No such number lies at an irrational share.
+# change the result. No such number lies at an irrational share.
 CUT_SHARE = 0.4494897427831781
 # The widest gap between whole numbers whose cut is recognized.
 WIDEST_GAP = 256
@@ -29,7 +29,7 @@ def quantile_groups(weights: Floats, bins: int, least: float = 3.0, grouping: Gr
     """Return a group for each of some ordered things, about equally many of them in each.
 
     What holds a bin's share alone is a group of its own, and the others share what is left: the same way from either
-    end, if nothing else is said.
+    end by default.
     """
     heavy = weights >= weights.sum() / bins
     others = np.where(heavy, 0.0, weights)

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._types import Floats, Label
-from ..errors import DoesNotFit, NotAPart
-from .arithmetic import checked_weight, frozen, on_axes, subtract
+from ..errors import IncompatibleCounts, NotASubset
+from .arithmetic import ClassWeights, Statistic, frozen, most_negative, nearly_equal, on_axes, subtract
 from .axis import Axis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Table:
+class Table(Statistic):
     """Counts [class, value] of one column: categories, words, bins; ``None`` stands for missing values.
 
     Parameters
@@ -51,16 +51,10 @@ class Table:
         values, columns = axis_and_order(values)
         given = np.zeros((len(classes), len(values))) if n is None else np.asarray(n, dtype=np.float64)
         if given.shape != (len(classes), len(values)):
-            raise DoesNotFit(f"{given.shape} counts do not fit {len(classes)} classes and {len(values)} values.")
-        if rows is not None or columns is not None:
-            given = given[
-                np.ix_(
-                    *(
-                        range(size) if order is None else order
-                        for order, size in zip((rows, columns), given.shape, strict=True)
-                    )
-                )
-            ]
+            raise IncompatibleCounts(
+                f"{given.shape} counts do not fit {len(classes)} classes and {len(values)} values."
+            )
+        given = in_order(given, rows, columns)
         # A label with nothing left disappears, unless it is declared: S and K are derived, never stored.
         keep_classes, keep_values = classes.kept((given != 0).any(axis=1)), values.kept((given != 0).any(axis=0))
         if not (keep_classes.all() and keep_values.all()):
@@ -79,25 +73,21 @@ class Table:
         classes, values = self.classes | other.classes, self.values | other.values
         return Table(classes, values, self.on(classes, values) + other.on(classes, values))
 
-    def __radd__(self, other: object) -> Table:
-        return self if other == 0 else NotImplemented  # so that sum() works
-
     def __sub__(self, part: Table) -> Table:
         if not isinstance(part, Table):
             return NotImplemented
         classes, values = self.classes | part.classes, self.values | part.values
         before, taken = self.on(classes, values), part.on(classes, values)
         rest = subtract(before, taken)
-        if np.any(rest < 0):
-            k, v = (int(i) for i in np.unravel_index(np.argmin(rest), rest.shape))
+        if (place := most_negative(rest)) is not None:
+            k, v = place
             what = "count of missing cells" if values.labels[v] is None else "count"
-            raise NotAPart(None, classes.labels[k], values.labels[v], before[k, v], taken[k, v], what)
+            raise NotASubset(None, classes.labels[k], values.labels[v], before[place], taken[place], what)
         return Table(classes.declaring(self.classes), values.declaring(self.values), rest)
 
-    def __mul__(self, weight: float) -> Table:
-        return Table(self.classes, self.values, self.n * checked_weight(weight))
-
-    __rmul__ = __mul__
+    def scaled(self, of: ClassWeights) -> Table:
+        """Return the counts of each class times its weight."""
+        return Table(self.classes, self.values, self.n * of(self.classes)[:, None])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
@@ -120,8 +110,7 @@ class Table:
             Whether they agree.
         """
         classes, values = self.classes | other.classes, self.values | other.values
-        a, b = self.on(classes, values), other.on(classes, values)
-        return bool(np.all(np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b))))
+        return nearly_equal(self.on(classes, values), other.on(classes, values), tolerance)
 
     def __repr__(self) -> str:
         return f"Table: {self.n.sum():.10g} counted\n" + table_as_text(self.classes, self.values, self.n)
@@ -133,8 +122,8 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
-    """A table for each column of a matrix of codes; they add, subtract and weigh together."""
+class Tables(Statistic):
+    """A table for each column of a matrix of codes; they add, subtract and scale together."""
 
     tables: tuple[Table, ...]
 
@@ -143,9 +132,6 @@ class Tables:
             return NotImplemented
         return Tables(tuple(a + b for a, b in self._pairs(other)))
 
-    def __radd__(self, other: object) -> Tables:
-        return self if other == 0 else NotImplemented
-
     def __sub__(self, part: Tables) -> Tables:
         if not isinstance(part, Tables):
             return NotImplemented
@@ -153,14 +139,13 @@ class Tables:
         for column, (a, b) in enumerate(self._pairs(part)):
             try:
                 rest.append(a - b)
-            except NotAPart as error:
+            except NotASubset as error:
                 raise error.in_column(column) from None
         return Tables(tuple(rest))
 
-    def __mul__(self, weight: float) -> Tables:
-        return Tables(tuple(table * weight for table in self.tables))
-
-    __rmul__ = __mul__
+    def scaled(self, of: ClassWeights) -> Tables:
+        """Return the counts of each class times its weight."""
+        return Tables(tuple(table.scaled(of) for table in self.tables))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tables):
@@ -176,7 +161,9 @@ class Tables:
 
     def _pairs(self, other: Tables) -> list[tuple[Table, Table]]:
         if len(self.tables) != len(other.tables):
-            raise DoesNotFit(f"Counts of {len(self.tables)} and of {len(other.tables)} columns cannot be combined.")
+            raise IncompatibleCounts(
+                f"Counts of {len(self.tables)} and of {len(other.tables)} columns cannot be combined."
+            )
         return list(zip(self.tables, other.tables, strict=True))
 
 
@@ -186,9 +173,17 @@ def axis_and_order(labels: Axis | Sequence[Label]) -> tuple[Axis, list[int] | No
         return labels, None
     axis = Axis(labels)
     if len(axis) != len(labels):
-        raise DoesNotFit(f"Each label may stand once; found {list(labels)!r}.")
-    stands = {label: at for at, label in enumerate(labels)}
-    return axis, [stands[label] for label in axis.labels]
+        raise IncompatibleCounts(f"Each label may stand once; found {list(labels)!r}.")
+    places = {label: place for place, label in enumerate(labels)}
+    return axis, [places[label] for label in axis.labels]
+
+
+def in_order(array: Floats, *orders: list[int] | None) -> Floats:
+    """Return an array with the lines of each of its axes in another order; None leaves them as they are."""
+    if all(order is None for order in orders):
+        return array
+    sides = zip(orders, array.shape, strict=True)
+    return array[np.ix_(*(range(size) if order is None else order for order, size in sides))]
 
 
 def table_as_text(lines: Axis, columns: Axis, cells: Floats, most: int = 8) -> str:

@@ -44,8 +44,13 @@ def grid_of(
     wanted, most = coarse_bins(rows, recipe), most_features(classes, recipe)
     sizes = [min(wanted, len(column.fine)) for column in measured] + [len(column.labels) for column in categories]
     resolution = finest_resolution(sizes, most - 1 - len(measured))
-    bins = [merged_bins(name, column, min(resolution, wanted), recipe) for name, column in zip(names, measured, strict=True)]
-    kept = [LabelValues(c.name, tuple(c.labels[:resolution]) if min(resolution, len(c.labels)) > 1 else ()) for c in categories]
+    bins = [
+        merged_bins(name, column, min(resolution, wanted), recipe) for name, column in zip(names, measured, strict=True)
+    ]
+    kept = [
+        LabelValues(c.name, tuple(c.labels[:resolution]) if min(resolution, len(c.labels)) > 1 else ())
+        for c in categories
+    ]
     return Grid(tuple(bins), tuple(kept)), remark_on(resolution, wanted, len(measured), categories)
 
 
@@ -226,7 +231,10 @@ def clipping_range(values: Floats, value_rows: Floats, clipped: float) -> tuple[
     """
     if not len(values):
         return 0.0, 0.0
-    low, high = (int(np.searchsorted(np.cumsum(part), clipped * value_rows.sum() * (1 - 1e-9))) for part in (value_rows, value_rows[::-1]))
+    low, high = (
+        int(np.searchsorted(np.cumsum(part), clipped * value_rows.sum() * (1 - 1e-9)))
+        for part in (value_rows, value_rows[::-1])
+    )
     high = len(values) - 1 - high
     if low >= high:
         return float(values[low]), float(values[low])

@@ -152,7 +152,7 @@ class Coefficients:
     def fits(self, grid: Grid) -> bool:
         """Tell whether there is a coefficient for each cell of a grid."""
         parts = (*self.pairs, *self.triples)
-        known = all(sorted(set(part)) == list(part) and 0 <= part[0] and part[-1] < len(grid.names) for part in parts)
+        known = all(sorted(set(part)) == list(part) and part[0] >= 0 and part[-1] < len(grid.names) for part in parts)
         return known and len(self.table) == int(self.layout(grid).starts[-1])
 
     def describe(self) -> list[str]:
@@ -243,10 +243,10 @@ class State:
             after[: len(before)] = before
         # A difference of two coefficients is pulled half as much as both together.
         pulls, scores = problem.pulls(ridges) * (0.5 if width == 1 else 1.0), self.scores.copy()
-        limits = recipe.coefficient_cycles, recipe.coefficient_tolerance, threads_here()
         starts, positions = problem.layout.starts[: tables + 1], problem.positions[:size]
-        rows = problem.codes[:tables], problem.y, self.weights
-        fit_coefficients(*rows, starts, pulls, positions, scores, *grown, *limits)
+        limits = recipe.coefficient_cycles, recipe.coefficient_tolerance, threads_here()
+        codes, (values, lines) = problem.codes[:tables], grown
+        fit_coefficients(codes, problem.y, self.weights, starts, pulls, positions, scores, values, lines, *limits)
         return replace(self, scores=scores, values=grown[0], lines=grown[1])
 
     def losses(self, rows: slice) -> Floats:
@@ -266,7 +266,7 @@ class State:
 
 
 class MeasuredScores(NamedTuple):
-    """Scores of all rows, [class, row], by what was fitted without some of them, and the gains of pairs without these."""
+    """Scores of all rows, [class, row], by what was fitted without some of them, and the gains of pairs then."""
 
     test: slice | None
     scores: Floats
@@ -339,8 +339,12 @@ def fitted_coefficients(
                 state = state.fitted([*ridges, ridge])
         ridges.append(last)
     layout = state.problem.layout
-    kept = replace(layout, pairs=layout.pairs if path.stages > 1 else (), triples=layout.triples if path.stages > 2 else ())
-    table = state.table(len(counts.prior))[: int(kept.starts[-1])].astype(np.float32).astype(np.float64)  # as files hold them
+    kept = replace(
+        layout, pairs=layout.pairs if path.stages > 1 else (), triples=layout.triples if path.stages > 2 else ()
+    )
+    table = (
+        state.table(len(counts.prior))[: int(kept.starts[-1])].astype(np.float32).astype(np.float64)
+    )  # as files hold them
     means = np.zeros((len(kept.triples), len(counts.prior)))
     for mean, place in zip(means, range(kept.columns + 1 + len(kept.pairs), len(kept.sizes)), strict=True):
         n = np.bincount(state.problem.codes[place], rows.effective, kept.sizes[place] + 1)[:-1]
@@ -372,7 +376,11 @@ class RidgePath:
     def add_stage(self, stage: str, recipe: Recipe) -> None:
         """Fit from the strongest ridge down, until the loss rises; a weaker one is chosen only for a clear gain."""
         place = STAGES.index(stage)
-        empty = all(len(state.problem.codes) == state.problem.tables[place - 1] for state in self.states) if place else False
+        empty = (
+            all(len(state.problem.codes) == state.problem.tables[place - 1] for state in self.states)
+            if place
+            else False
+        )
         states, best, lowest = self.states, None, np.inf
         for ridge in recipe.coefficient_ridges if not empty and stage not in recipe.excluded else ():
             states = [state.fitted([*self.ridges, ridge]) for state in states]

@@ -204,7 +204,12 @@ def fitting_rows(
     if proportions is not None:
         which, labels = (part.astype(np.int32) for part in np.nonzero(proportions[:, places].T))
         shares = proportions[labels, places[which]]
-        places, fold, weights, effective = places[which], fold[which], weights[which] * shares, effective[which] * shares
+        places, fold, weights, effective = (
+            places[which],
+            fold[which],
+            weights[which] * shares,
+            effective[which] * shares,
+        )
     order, folds = fold_slices(fold)
     places, weights, effective = places[order], np.ascontiguousarray(weights[order]), effective[order]
     effective = effective if idle is None else np.where(idle[places], 0.0, effective)
@@ -289,11 +294,13 @@ def chosen_pseudo_counts(model: DefaultModel, cross: CrossFit) -> dict[str, floa
         words, losses = associations.words_of(cross.rows.columns[associations.matrix]), dict[float, float]()
         for pseudo in recipe.word_pseudo_counts:
             terms = associations.cross(cross, words, pseudo, cross.measuring_folds())
-            seen = [np.asarray(values[:, :end] / np.float32(spread(t, values[:, :end])), np.float32) for t, values in terms.items()]
+            seen = [
+                np.asarray(values[:, :end] / np.float32(spread(t, values[:, :end])), np.float32)
+                for t, values in terms.items()
+            ]
             start = np.array([start_weight(term, terms) for term in terms])
             problem = WeightProblem(seen, y, weights, prior, recipe)
             fit = problem.solve(WeightFit(np.concatenate([start, prior])), 0 * start, recipe.block_ridge)
             losses[pseudo] = dot(weights, row_losses(problem.scores(fit.both), y))
         out[f"words of {name}"] = model.pseudo_texts[name] = min(losses, key=lambda pseudo: losses[pseudo])
     return out
-

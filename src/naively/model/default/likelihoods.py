@@ -20,10 +20,8 @@ from ...data.column import Column
 from ...families import Settings
 from ...families.categorical import LogTables
 from ...families.family import ScoreTerm, scores_of
-from ...families.sparse_numbers import SparseNumbers
-from ...families.texts import TextWeights
 from ...stats import Axis, Counts, Moments, Table, Tables
-from ...stats.growing import GrowingMoments
+from ...stats.accumulators import MomentsAccumulator
 from ..column_parts import INSIDE, LABELS
 from ..estimate import label_likelihood, likelihood, number_likelihoods
 from ..table_model import LabelColumn, TableModel, missing_table
@@ -49,6 +47,7 @@ class LikelihoodTerm:
     count: Callable[[Matrix, Codes, Floats], Any]  # of some rows
     estimate: Callable[[Any, Counts], Any]
     places: Places | None = None  # of its columns in the matrix; None for all
+    of_texts: bool = False
 
     def matrix(self, columns: Matrices) -> Matrix:
         """Return the matrix of these columns alone."""
@@ -78,7 +77,7 @@ class LikelihoodTerm:
     def score_term(self, weight: float) -> ScoreTerm:
         """Return the log-likelihood times a weight."""
         made = self.likelihood()
-        return WeightedTextTerm(made, weight) if isinstance(made, TextWeights) else WeightedTerm(made, weight)
+        return WeightedTextTerm(made, weight) if self.of_texts else WeightedTerm(made, weight)
 
     def contributions(self, columns: Matrices, weight: float) -> Iterator[tuple[str, Floats]]:
         """Give the weighted log-likelihood of each column, [row, class], by its name."""
@@ -101,11 +100,10 @@ def vector_term(book: TableModel, column: Column, counts: Counts, settings: Sett
         return accumulated_statistic(part, classes.labels, classes)
 
     def estimate(statistic: Any, left: Counts) -> Any:
-        made = likelihood(column.family, statistic, left, settings)
-        return SparseNumbers(made) if column.family.statistic is Moments else made
+        return likelihood(column.family, statistic, left, settings)
 
     about = (column.name, (column.name,), counts, statistic, count, estimate)
-    return LikelihoodTerm(Term(kind, column.name), *about)
+    return LikelihoodTerm(Term(kind, column.name), *about, of_texts=column.name in book.readers)
 
 
 def other_terms(book: TableModel, counts: Counts, used: set[str], most: int | None) -> Mapping[str, LikelihoodTerm]:
@@ -122,10 +120,9 @@ def other_terms(book: TableModel, counts: Counts, used: set[str], most: int | No
             moments = joined_moments([counts.columns[name] for name in names], counts.classes)
 
             def count(x: Matrix, y: Codes, weights: Floats, width: int = len(names)) -> Moments:
-                part = GrowingMoments(width)
-                part.make_room(len(counts.classes))
+                part = MomentsAccumulator(counts.classes, Axis.numbered(width))
                 arrays.add_column(part, np.ascontiguousarray(x), y, np.ascontiguousarray(weights), 1)
-                return part.moments(counts.classes.labels, counts.classes)
+                return part.value()
 
             def estimate(moments: Moments, left: Counts, family: Any = family) -> Any:
                 return number_likelihoods(family, moments, left, settings)
@@ -163,7 +160,9 @@ def category_term(
     def estimate(statistic: Tables, left: Counts) -> LogTables:
         made = [table.family for table in read]
         pairs = zip(made, statistic.tables, strict=True)
-        return LogTables(left.classes, tuple(label_likelihood(family, table, left, settings) for family, table in pairs))
+        return LogTables(
+            left.classes, tuple(label_likelihood(family, table, left, settings) for family, table in pairs)
+        )
 
     places, columns = zip(*(*own, *flags), strict=True)
     names = tuple(column.name for column in columns)

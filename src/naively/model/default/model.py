@@ -302,7 +302,7 @@ class DefaultModel(TableModel):
         return out, of_joint
 
     @cached_property
-    def pairs(self) -> Mapping[str, Columns]:
+    def pairs(self) -> Mapping[str, tuple[str, ...]]:
         """The interactions with a contribution beyond their columns, by the name under which they are shown."""
         names = self.counts.grid.names
         return {shown: tuple(names[at] for at in columns) for columns, shown in self.pair_names.items()}

@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from ..._linear_algebra import dot
 from ..._types import Codes, Floats, Longs
 from ...data.grid import Grid, LabelValues, NumberBins
-from ...errors import DoesNotFit
+from ...errors import IncompatibleCounts
 from ...stats import Counts, Moments, Table
 from ...stats.arithmetic import divide
 from ...stats.pairs import JointCounts
@@ -50,7 +50,7 @@ def moved_counts(counts: Counts, grid: Grid, rows: KnownRows | None = None) -> J
 
     Raises
     ------
-    DoesNotFit
+    IncompatibleCounts
         If a column of the grid was not counted, or as labels where the grid has numbers.
     """
     joint = joint_or_rows(counts)
@@ -168,7 +168,7 @@ class GridMove:
     def _moments(self, name: str) -> Moments:
         found = self.counts.columns.get(name)
         if not isinstance(found, Moments):
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 f"Column {name!r} was not counted as numbers; count the same columns to combine them.", column=name
             )
         return found.on(self.joint.classes)
@@ -235,7 +235,7 @@ class GridMove:
         """Return how many rows of each class hold each label, [class, label]."""
         found = self.counts.columns.get(values.name)
         if not isinstance(found, Table):
-            raise DoesNotFit(
+            raise IncompatibleCounts(
                 f"Column {values.name!r} was not counted as labels; count the same columns to combine them.",
                 column=values.name,
             )

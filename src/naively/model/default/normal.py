@@ -1,7 +1,7 @@
 """Linear and quadratic terms: normal densities of all columns at once, so that nothing common to two counts twice.
 
-Features are the numbers, and for each column of categories directions in which its indicators differ; a missing value is
-0, the mean. With one covariance for all classes the log-density is linear in the features, up to what all classes share
+Features are the numbers, and for each column of categories directions in which its indicators differ; a missing value
+is 0, the mean. With one covariance for all classes the log-density is linear in the features, up to what all classes share
 (discriminant analysis). With one for each class it is quadratic: on the leading principal components of the features,
 and shrunk towards the covariance within all classes (Friedman 1989). How many components and how far to shrink is
 chosen by the loss of held-out rows.
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ from ..._linear_algebra import cholesky, dot, leading_eigenvectors, product, sol
 from ..._threads import threads_here
 from ..._types import Floats, Longs, Matrix
 from ...data.grid import Cells, Grid
-from ...families.family import padded
 from ...stats import Axis
 from .rows import FittingRows, first_clear, row_losses
 from .terms import Term, Terms
@@ -92,7 +92,9 @@ class Features:
             own = rows[line : line + size]
             lines = contrasts(size)
             width = lines.shape[1]
-            out[line : line + size, column : column + width] = lines - product(own / max(float(own.sum()), 1e-300), lines)
+            out[line : line + size, column : column + width] = lines - product(
+                own / max(float(own.sum()), 1e-300), lines
+            )
             line, column = line + size, column + width
         return out
 
@@ -133,7 +135,10 @@ class Features:
     def of_components(self) -> Moments:
         """The moments of the components, by class."""
         joint, to = self.counts.joint, self.components
-        products = [product(product(to.T, np.ascontiguousarray(part)), to) for part in joint.products[:, self.first :, self.first :]]
+        products = [
+            product(product(to.T, np.ascontiguousarray(part)), to)
+            for part in joint.products[:, self.first :, self.first :]
+        ]
         sums = product(np.ascontiguousarray(joint.products[:, 0, self.first :]), to)
         return Moments(self.moments.n, sums, np.stack(products))
 
@@ -142,7 +147,7 @@ class Features:
         numbers, flags = len(self.grid.numbers), len(to) - len(self.grid.numbers)
         out = product(cells.level, np.ascontiguousarray(to[flags:])) if numbers else np.zeros((len(cells), to.shape[1]))
         begins = self.grid.offsets[numbers:] - self.grid.offsets[numbers]
-        for column, (begin, end) in enumerate(zip(begins[:-1], begins[1:], strict=True), numbers):
+        for column, (begin, end) in enumerate(pairwise(begins.tolist()), numbers):
             if end > begin:
                 lines = np.vstack([to[begin:end], np.zeros(to.shape[1])])
                 out += lines[np.where(cells.codes[:, column] < end - begin, cells.codes[:, column], -1)]
@@ -367,7 +372,7 @@ class QuadraticTable:
         parts = np.zeros((len(x), len(self.grid.names), self.squares.shape[1]))
         numbers = len(self.grid.numbers)
         parts[:, :numbers] = x.level[:, :, None] * self.of_numbers
-        for column, (begin, end) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True), numbers):
+        for column, (begin, end) in enumerate(pairwise(self.offsets.tolist()), numbers):
             lines = np.vstack([self.of_codes[begin:end], np.zeros(parts.shape[2])])
             codes = x.codes[:, column]
             parts[:, column] = lines[np.where(codes < end - begin, codes, -1)]
@@ -382,4 +387,3 @@ class QuadraticTable:
         starts = np.concatenate([self.flags + np.arange(len(self.grid.numbers)), self.offsets[:-1]]).astype(np.int64)
         sizes = np.concatenate([np.ones(len(self.grid.numbers), dtype=np.int64), np.diff(self.offsets)])
         return np.stack([each[begin : begin + size].sum(axis=0) for begin, size in zip(starts, sizes, strict=True)])
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -152,7 +153,7 @@ class TableBuilder:
         self._slopes += slopes[len(slopes) - numbers :]
         self._bias += bias
         offsets = grid.offsets[numbers:] - grid.offsets[numbers]
-        for column, (begin, end) in enumerate(zip(offsets[:-1], offsets[1:], strict=True), numbers):
+        for column, (begin, end) in enumerate(pairwise(offsets.tolist()), numbers):
             self._add_joint(column, slopes[begin:end])
 
     def _add_joint(self, column: int, table: Floats) -> None:
@@ -185,7 +186,9 @@ class TableBuilder:
         place = {column: len(sizes) + at for at, column in enumerate(layout.merged_codes)}
         triples = [tuple(place[column] for column in columns) for columns in layout.triples]
         more = [int(codes.max(initial=-1)) + 1 for _, codes in merged]
-        self.interactions = self.interactions.with_more([*pairs, *triples], np.append(sizes, more).astype(np.int64), merged)
+        self.interactions = self.interactions.with_more(
+            [*pairs, *triples], np.append(sizes, more).astype(np.int64), merged
+        )
 
     def tables(self, bias: Floats) -> ModelTables:
         """Return the tables with all that was added."""

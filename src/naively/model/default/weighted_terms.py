@@ -9,7 +9,7 @@ import numpy as np
 from ..._kernels import Scorer
 from ..._types import Codes, Floats, Matrix
 from ...families.family import ScoreTerm, TextTerm
-from ...families.texts import ModelWords
+from ...families.words import ModelWords
 from ...stats import Axis
 
 # A class that a likelihood rules out keeps a finite score under a weight: the least that all terms together can hold.

@@ -16,7 +16,7 @@ from ..._linear_algebra import dot
 from ..._threads import threads_here
 from ..._types import Codes, Floats, Singles
 from ..recipe import Recipe
-from . import normal, pairs, values, words
+from . import pairs, values, words
 from .pairs import PAIRS, PairColumns
 from .rows import CrossFit, is_clear, log_loss, mean_loss, row_losses
 from .terms import Term, Terms, TermValues
@@ -120,7 +120,9 @@ class Candidates(NamedTuple):
 
         def tied(blocks: Terms) -> tuple[WeightProblem, WeightFit]:
             start = np.array([start_weight(block, blocks) for block in blocks])
-            pulls = np.array([0.0 if words.is_word_term(block) else at for block, at in zip(blocks, start, strict=True)])
+            pulls = np.array(
+                [0.0 if words.is_word_term(block) else at for block, at in zip(blocks, start, strict=True)]
+            )
             problem = problem_of(blocks)
             return problem, problem.solve(WeightFit(np.concatenate([start, counts.prior])), pulls, recipe.block_ridge)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +28,10 @@ from ..._types import AnyArray, Codes, Floats, Hashes, JsonObject, Longs, Mask, 
 from ...data.column import Column
 from ...data.schema import Schema
 from ...families import Words
-from ...families.texts import ModelWords, kept_tokens
+from ...families.words import ModelWords, kept_tokens
 from ...stats import Axis, Counts, WordTable
-from ...stats.hashing import mix_hashes
-from ...stats.word_table import Lexicon
+from ...stats.arithmetic import mix_hashes
+from ...text import TextReader
 from ..column_parts import INSIDE
 from ..recipe import Recipe
 from .likelihoods import VECTORS
@@ -162,7 +162,8 @@ class WordAssociations:
         """Return each term for the words of rows by the counts without their fold, [class, row]; of the first folds."""
         out = np.empty((len(WORD_TERMS), len(self.classes), len(cross.rows)), dtype=np.float32)
         folds = len(cross.rows.folds) if folds is None else folds
-        _kernels.cross_words(*words, *self._counts, *cross.folded, pseudo, folds, out, threads_here())
+        about: tuple[Any, ...] = (*words, *self._counts, *cross.folded, pseudo, folds, out, threads_here())
+        _kernels.cross_words(*about)
         return {Term(name, self.name): values for name, values in zip(self.terms, out, strict=False)}
 
     def scores(self, mix: Mapping[str, float], pseudo: float) -> WordScores:
@@ -223,7 +224,7 @@ MOST_COEFFICIENTS = 1 << 24
 class WordCoefficients:
     """The coefficients of words of one column of texts."""
 
-    lexicon: Lexicon
+    lexicon: TextReader
     numbers: Codes  # of the words in the lexicon, rising
     table: Singles  # [word, class]
     ridge: float
@@ -266,7 +267,7 @@ class WordCoefficients:
         return {"ridge": self.ridge}
 
     @classmethod
-    def from_file(cls, data: JsonObject, lexicon: Lexicon, values: Axis, table: Floats) -> WordCoefficients:
+    def from_file(cls, data: JsonObject, lexicon: TextReader, values: Axis, table: Floats) -> WordCoefficients:
         """Return what a file holds: plain data, and the coefficients of words, [class, word]."""
         ridge = float(data["ridge"])
         if lexicon.tokens.hash_width is not None:
@@ -425,4 +426,3 @@ def fitted_words(
     made = WordCoefficients(lexicon, numbers, table[there], state.ridge)
     moved = [part._replace(scores=by.T.astype(np.float64)) for part, by in zip(parts, scores, strict=True)]
     return made, mean_loss(least, weights), [whole._replace(scores=state.all_scores().T.astype(np.float64)), *moved]
-
