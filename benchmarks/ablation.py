@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from accuracy import answering, asked
+from naively.model.joint.coefficients import COEFFICIENTS
 from protocol import folds, load, run_one, sets
 
 from naively import NaiveBayes
-from naively.model.joint.coefficients import COEFFICIENTS
 from naively.model.recipe import RECIPE, Recipe
 
 FIGURES = {"accuracy": "{:.2%}", "logloss": "{:.4f}", "brier": "{:.4f}", "ece": "{:.4f}"}

@@ -1,7 +1,8 @@
 """How accurate and how fast the default model is on all shared sets: ``python3 chores.py bench default_model``.
 
 Sets and folds are those of ../shared (`protocol.py`). Every fold is a task of its own on one thread, so CPU seconds
-compare; ``--jobs`` of them run at a time. With ``--peer`` LightGBM fits the same rows. Nothing is set for a set by hand.
+compare; ``--jobs`` of them run at a time. With ``--peer`` LightGBM fits the same rows. Nothing is set for a set by
+hand.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NAIVELY_THREADS"):
-    os.environ[variable] = "1"  # before NumPy reads them
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NAIVELY_THREADS"), "1")  # NumPy reads them
 
 import numpy as np
 import smoke
@@ -29,7 +29,16 @@ from naively import NaiveBayes
 from naively.model.recipe import RECIPE
 
 # Tables whose shape the default was weak on: hundreds of columns, thousands of categories, many rows.
-WEAK = ("arrhythmia", "pd-speech", "mnist-5k", "amazon-access", "electricity", "covertype-15k", "hotel-bookings", "anneal")
+WEAK = (
+    "arrhythmia",
+    "pd-speech",
+    "mnist-5k",
+    "amazon-access",
+    "electricity",
+    "covertype-15k",
+    "hotel-bookings",
+    "anneal",
+)
 GROUPS = ("21 older tables", "19 newer tables", "8 weak shapes", "10 texts")
 # Mean accuracy and log loss of each group, at least and at most.
 TARGETS = {GROUPS[0]: (0.908, 0.218), GROUPS[1]: (0.899, 0.280), GROUPS[3]: (0.918, 0.235)}
@@ -94,7 +103,9 @@ def measured(options: argparse.Namespace, name: str, fold: int) -> dict[str, flo
     out = scores(p, y[test]) | {"fit": fitted - start, "predict": done - fitted}
     if facts.n_classes == 2:
         out["auc"] = area(p[:, 1], y[test])
-    return out | (lightgbm_seconds(known, y[train], fresh, facts) if options.peer and listed["task"] == "tabular" else {})
+    return out | (
+        lightgbm_seconds(known, y[train], fresh, facts) if options.peer and listed["task"] == "tabular" else {}
+    )
 
 
 def area(score: Any, y: Any) -> float:
@@ -139,7 +150,10 @@ def report(options: argparse.Namespace, means: dict[str, dict[str, float]]) -> b
     met = True
     for group, names in groups.items():
         for name in names:
-            print(f"{name:<24}" + "".join(f"{form.format(means[name][what])} " for what, form in FORMS.items() if what in means[name]))
+            print(
+                f"{name:<24}"
+                + "".join(f"{form.format(means[name][what])} " for what, form in FORMS.items() if what in means[name])
+            )
         if names:
             mean = [float(np.mean([means[name][what] for name in names])) for what in ("accuracy", "logloss")]
             least, most = TARGETS.get(group, (0.0, np.inf))
@@ -150,7 +164,8 @@ def report(options: argparse.Namespace, means: dict[str, dict[str, float]]) -> b
     for what, most in (("fit", MOST_FIT), ("predict", MOST_PREDICT)) if timed else ():
         ratios = np.array([line[what] / line[f"peer {what}"] for line in timed])
         good = float(np.exp(np.log(ratios).mean()))
-        print(f"== CPU of {what} over LightGBM's: {good:.2f}{'' if good <= most else f' ✗ (target {most})'}, at most {ratios.max():.1f}")
+        missed = "" if good <= most else f" ✗ (target {most})"
+        print(f"== CPU of {what} over LightGBM's: {good:.2f}{missed}, at most {ratios.max():.1f}")
         met &= good <= most
     return met
 

@@ -105,8 +105,8 @@ struct Kernels {
 
     // The two log-odds of each word, times their weights in its group: out[word][class].
     void (*word_weights)(const WordCounts&, const double* mix, float* out, const Run&);
-    // The sums of both over the words of each row of the first folds, by counts without its fold, divided by the square root of how many of
-    // its words are known: out[group and kind][class][row].
+    // The sums of both over the words of each row of the first folds, by counts without its fold, divided by the square
+    // root of how many of its words are known: out[group and kind][class][row].
     void (*cross_words)(const WordRows&, const FoldedRows&, const WordCounts&, size_t folds, float* out, const Run&);
 
     // Fitting.

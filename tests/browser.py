@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Chromium refuses its sandbox to root, and asks its maker for updates unless told not to.
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 
 def browser_path() -> str | None:
@@ -49,17 +50,24 @@ def silent_page(browser: Browser, *, allowed: tuple[str, ...] = (), **context: A
     **context
         Options of the page's context: viewport, color_scheme, locale, java_script_enabled, …
     """
-    found: list[str] = []
-    with browser.new_context(**context) as own:
-        own.set_default_timeout(3_600_000)  # a busy machine is no defect
-        page = own.new_page()
+    own, found = ("file:", "data:", "blob:", "about:", *allowed), list[str]()
+    with browser.new_context(**context) as opened:
+        opened.set_default_timeout(3_600_000)  # a busy machine is no defect
+        page = opened.new_page()
         page.on("console", lambda said: found.append(f"console: {said.text}") if said.type == "error" else None)
         page.on("pageerror", lambda error: found.append(f"error: {error}"))
-        page.on("request", lambda asked: found.append(f"request: {asked.url}") if foreign(asked.url, allowed) else None)
+        page.on("request", lambda asked: None if asked.url.startswith(own) else found.append(f"request: {asked.url}"))
         yield page
     assert not found, found
 
 
-def foreign(url: str, allowed: tuple[str, ...]) -> bool:
-    """Tell whether an address is beyond the page itself."""
-    return not url.startswith(("file:", "data:", "blob:", "about:", *allowed))
+def assert_accessible(page: Page) -> None:
+    """Assert that axe finds nothing: no missing name, no broken role, no text of too little contrast."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: axe-playwright-python").Axe()
+    found = axe.run(page, context="body")
+    assert not found.response["violations"], found.generate_report()
+
+
+def assert_narrow(page: Page) -> None:
+    """Assert that nothing is wider than the page."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

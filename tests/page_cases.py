@@ -1,28 +1,29 @@
-"""Pages of real models, made of plain values as the estimator hands them over."""
+"""Tables and pages for the tests of the page."""
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
+from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import naively as nv
-from naively.estimator.reports import information_of_columns
-from naively.estimator.uncertainty import held_out_quality
-from naively.flat.flattening import flat_model
-from naively.page.column_facts import column_facts
-from naively.page.page_data import PageData
-from naively.page.quality import quality_data
-from naively.page.report_rows import ReportRows, places_of_report_rows
-from naively.page.row_explanation import row_explanation, typical_row
-from naively.page.word_facts import word_facts
+from naively.estimator.html_report import page_data_of
+from naively.page.content import PageData
 
-# Beside the repository, or beside a folder that holds it.
+# Next to the repository, or next to a folder that holds it.
 SHARED = next((one / "shared" / "data" for one in Path(__file__).resolve().parents if (one / "shared").is_dir()), None)
 EXAMPLES = Path(__file__).parents[1] / "examples"
+HOSTILE = [
+    "</script>", '"><img src=x onerror=alert(1)>', "it's \"quoted\"", "مرحبا", "🐧", "a & b <b>", "\u2028 line", "]]>",
+    "{x}",
+]  # fmt: skip
 
 
 def shared_table(name: str, **options: Any) -> pd.DataFrame:
@@ -37,40 +38,13 @@ def penguin_table() -> pd.DataFrame:
     return pd.read_csv(EXAMPLES / "penguins.csv")
 
 
-def plain(cell: Any) -> Any:
-    """Return a cell as JSON has it."""
-    if cell is None or cell != cell:
-        return None
-    return cell.item() if isinstance(cell, np.generic) else cell
+def page_data(nb: nv.NaiveBayes, **more: Any) -> PageData:
+    """Return what the page of a model without rows shows."""
+    return replace(page_data_of(nb.fitted_), **more)
 
 
-def held_rows(nb: nv.NaiveBayes, table: pd.DataFrame, target: str, most: int) -> ReportRows:
-    """Return the rows of a table that a report holds."""
-    labels = list(nb.classes_)
-    truth = np.array([labels.index(label) for label in table[target]])
-    cells = table.drop(columns=target)
-    at = places_of_report_rows(nb.predict_proba(cells), truth, most)
-    columns = {name: [plain(cell) for cell in cells[name].iloc[at].astype(object)] for name in cells}
-    return ReportRows(columns, truth[at].tolist(), (at + 1).tolist(), len(table), "table.csv", True)
-
-
-def page_data(nb: nv.NaiveBayes, table: pd.DataFrame | None = None, target: str = "", **more: Any) -> PageData:
-    """Return what a page of a model shows, with some rows of a table."""
-    fitted = nb.fitted_
-    facts = column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted))
-    most = more.pop("rows", 30)
-    rows = None if table is None or not most else held_rows(nb, table, target, most)
-    cells = typical_row(facts, nb.flat().to_json()) if rows is None else rows.row(0)
-    quality = held_out_quality(fitted)
-    given = {
-        "flat": flat_model(fitted.model, words=more.pop("most_words", None)).to_json(single=True),
-        "columns": facts,
-        "class_rows": fitted.all_counts.rows.tolist(),
-        "title": "m.parquet",
-        "version": nv.__version__,
-        "quality": None if quality is None else quality_data(quality),
-        "rows": rows,
-        "first": row_explanation(cells, nb.explain(cells)),
-        "words": word_facts(fitted.model),
-    }
-    return PageData(**(given | more))
+def unpacked_data(html: str) -> dict[str, Any]:
+    """Return the data of a page, as its scripts read them."""
+    packed = b64decode(re.search(r'id="naively-packed">([^<]*)<', html)[1])
+    head, _, rest = gzip.decompress(packed).decode("utf-8", "surrogatepass").partition("\n")
+    return json.loads(rest.encode("utf-16-le")[2 * int(head) :].decode("utf-16-le"))

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from naively.model.joint.coefficient_fitting import CoefficientFitting
 from naively.model.joint.coefficients import CellLayout
 from naively.model.joint.cross_fit import CrossFit, chosen_ridges, first_clear, measured_parts
-from naively.model.joint.fitting import fit_joint
 from naively.model.joint.joint_fit import JointFit
 from naively.model.joint.normal import NormalScores, Shrinkage, cross_normal
 from naively.model.joint.pairs import PairScores, pair_terms
@@ -24,6 +23,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import naively as nv
 from naively import _kernels as kernels
 from naively._threads import shared_threads
+from naively.model.default.fitting import fit_joint
 from naively.model.recipe import RECIPE
 from naively.stats import Axis
 from naively.stats.pairs import JointCounts

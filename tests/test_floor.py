@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naively.model.joint.model import JointModel
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, softmax
 
 import naively as nv
 from naively import _kernels as kernels
+from naively.model.default.model import DefaultModel
 from naively.model.recipe import RECIPE
 from naively.model.scorer import log_posterior, posterior
 
@@ -49,7 +49,7 @@ def fitted(X, y, **params):
     families = {"text": nv.Words()} if "text" in X else None
     nb = type("Fitted", (nv.NaiveBayes,), {"_recipe": recipe})(families=families, **params)
     nb.fit(X, y, sample_weight=weights)
-    assert isinstance(nb.fitted_.model, JointModel)
+    assert isinstance(nb.fitted_.model, DefaultModel)
     return nb
 
 

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naively.model.joint.model import JointModel
 from palmerpenguins import load_penguins
 
 import naively as nv
@@ -22,6 +21,7 @@ from naively import _kernels
 from naively.data.model_file import file as store_file
 from naively.errors import CombinedWeightsWarning, InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
 from naively.estimator import incremental, remains
+from naively.model.default.model import DefaultModel
 from naively.model.recipe import RECIPE
 
 from .tables import penguins
@@ -81,7 +81,7 @@ SETTINGS = [
 def test_evidence_adds_up_by_columns_and_pairs(params):
     X, y = penguins()
     nb = nv.NaiveBayes(model="auto", **params).fit(X, y)
-    assert isinstance(nb.fitted_.model, JointModel)
+    assert isinstance(nb.fitted_.model, DefaultModel)
     evidence = nb.explain(X)
     assert np.allclose(evidence.log_joint, nb.predict_joint_log_proba(X), atol=1e-9)
     assert np.allclose(evidence.probabilities, nb.predict_proba(X), atol=1e-9)
@@ -402,7 +402,7 @@ def test_rows_without_a_label_are_learned_beside_the_joint_model():
     y = truth.where(np.arange(len(truth)) % 3 > 0)
     params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}
     nb, book = (nv.NaiveBayes(model=model, **params).fit(X, y) for model in ("auto", "textbook"))
-    assert isinstance(nb.fitted_.model, JointModel)
+    assert isinstance(nb.fitted_.model, DefaultModel)
     hidden, losses = y.isna().to_numpy(), []
     for model in (nb, book):
         posterior = model.predict_proba(X[hidden])

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from naively.model.joint.model import JointModel
 
 import naively as nv
 from naively.estimator.reports import summary_of_tuning
+from naively.model.default.model import DefaultModel
 
 MIB = 1 << 20
 
@@ -120,7 +120,7 @@ WEIGHTS = {
 def test_extreme_weights_are_answered(name):
     X, y = table(lambda y: numbers(300, 3, y).join(words(300, 2, 3, y)), 300, 2)
     nb = nv.NaiveBayes(model="auto").fit(X, y, sample_weight=WEIGHTS[name])
-    assert isinstance(nb.fitted_.model, JointModel)
+    assert isinstance(nb.fitted_.model, DefaultModel)
     p = nb.predict_proba(X)
     assert np.isfinite(p).all()
     assert np.allclose(p.sum(axis=1), 1)

@@ -155,7 +155,7 @@ def test_a_new_model_is_explained_and_left_out_by_its_protocol():
     source = frame_of(X).on(model.schema)
     evidence = explained(model, counts.rows, source, 1, None, 1.0)
     np.testing.assert_allclose(evidence.probabilities, np.tile(np.exp(model.scorer.log_prior), (len(y), 1)))
-    assert evidence.behind.joint == "no term at all"
+    assert evidence.provenance.joint == "no term at all"
 
     rows = labeled_rows(X, y, None, None)
     truth = truth_of(rows, counts)

@@ -1,6 +1,8 @@
 """The report as people ask for it: on the command line and in Python; which rows it holds and how they are scored."""
 
+import datetime
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -11,10 +13,10 @@ from click.testing import CliRunner
 
 import naively as nv
 from naively.cli import main
-from naively.estimator.html_report import page_data_of, row_source
-from naively.estimator.scored_rows import are_rows_of_fit, cells_of_rows, json_cell, scored_rows, time_of_json
-from naively.page.packed import unpacked_data
+from naively.estimator.html_report import row_source
+from naively.estimator.scored_rows import are_rows_of_fit, json_cell
 
+from .page_cases import unpacked_data
 from .tables import penguins
 
 
@@ -37,17 +39,16 @@ def run(*arguments):
     return CliRunner().invoke(main, [str(one) for one in arguments])
 
 
-def data_of(path):
-    """Return the data of a written page."""
-    return unpacked_data(path.read_text(encoding="utf-8"))
-
-
-def test_a_report_of_the_rows_of_the_fit_answers_each_of_them_without_its_fold(files, tmp_path):
-    done = run("report", files / "even.parquet", files / "even.csv", "-o", tmp_path / "r.html")
+def data_of(folder, *arguments):
+    """Return the data of a page that the command writes."""
+    done = run("report", *arguments, "-o", folder / "r.html")
     assert done.exit_code == 0, done.output
-    data = data_of(tmp_path / "r.html")
-    fitted = nv.load(files / "even.parquet")
-    left_out = fitted.leave_one_out(files / "even.csv", target="species")
+    return unpacked_data((folder / "r.html").read_text(encoding="utf-8"))
+
+
+def test_a_report_of_the_rows_of_the_fit_scores_each_of_them_without_its_fold(files, tmp_path):
+    data = data_of(tmp_path, files / "even.parquet", files / "even.csv")
+    left_out = nv.load(files / "even.parquet").leave_one_out(files / "even.csv", target="species")
 
     assert data["quality"]["source"]["kind"] == "folds"
     assert data["rows"]["fitted_on"] is True
@@ -56,49 +57,43 @@ def test_a_report_of_the_rows_of_the_fit_answers_each_of_them_without_its_fold(f
     assert data["title"] == "even.parquet"
 
 
-def test_a_report_of_other_rows_scores_them_as_they_are(files, tmp_path):
-    done = run("report", files / "even.parquet", files / "odd.csv", "-o", tmp_path / "r.html", "--rows", 20)
-    assert done.exit_code == 0, done.output
-    data, fitted = data_of(tmp_path / "r.html"), nv.load(files / "even.parquet")
-    rows = pd.read_csv(files / "odd.csv")
+@pytest.mark.parametrize("kind", ["file", "table"])
+def test_a_report_of_other_rows_scores_them_as_they_are(files, tmp_path, kind):
+    """Read once from a file and once from memory; its cells are those of the rows that it holds."""
+    fitted, rows = nv.load(files / "even.parquet"), pd.read_csv(files / "odd.csv")
+    if kind == "file":
+        data = data_of(tmp_path, files / "even.parquet", files / "odd.csv", "--rows", 20)
+    else:
+        data = unpacked_data(fitted.report(rows, rows=20).html)
     at = np.array(data["rows"]["numbers"]) - 1
 
     assert data["quality"]["source"]["kind"] == "given"
-    assert data["rows"]["total"] == len(rows)
-    assert len(at) == 20
+    assert (data["rows"]["total"], len(at)) == (len(rows), 20)
     assert np.allclose(data["rows"]["posterior"], fitted.predict_proba(rows)[at], atol=1e-5)
     classes = data["flat"]["classes"]
     assert [classes[k] for k in data["rows"]["truth"]] == rows.species.to_numpy()[at].tolist()
-    cells = dict(zip(data["rows"]["columns"], data["rows"]["cells"], strict=True))
-    assert cells["island"] == rows.island.to_numpy()[at].tolist()
+    assert data["rows"]["columns"] == list(fitted.schema_.names)
+    for name, cells in zip(data["rows"]["columns"], data["rows"]["cells"], strict=True):
+        assert cells == [None if pd.isna(cell) else cell for cell in rows[name].to_numpy()[at]]
 
 
-def test_without_rows_the_folds_of_the_fit_tell_the_quality(files, tmp_path):
-    done = run("report", files / "even.parquet", "-o", tmp_path / "r.html")
-    assert done.exit_code == 0, done.output
-    data = data_of(tmp_path / "r.html")
-
+def test_without_rows_or_their_classes_the_folds_of_the_fit_tell_the_quality(files, tmp_path):
+    data = data_of(tmp_path, files / "even.parquet")
     assert data["rows"] is None
     assert data["quality"]["source"]["kind"] == "folds"
-
-
-def test_rows_may_lack_the_column_of_the_classes(files, tmp_path):
     pd.read_csv(files / "odd.csv").drop(columns="species").to_csv(tmp_path / "new.csv", index=False)
-    done = run("report", files / "even.parquet", tmp_path / "new.csv", "-o", tmp_path / "r.html")
-    assert done.exit_code == 0, done.output
-    data = data_of(tmp_path / "r.html")
-
+    data = data_of(tmp_path, files / "even.parquet", tmp_path / "new.csv")
     assert set(data["rows"]["truth"]) == {-1}
     assert data["quality"]["source"]["kind"] == "folds"
 
 
-def test_rows_of_a_class_that_the_model_never_saw_are_shown_and_not_scored(files, tmp_path):
+@pytest.mark.parametrize("kind", ["file", "table"])
+def test_rows_of_a_class_that_the_model_never_saw_are_shown_and_not_scored(files, tmp_path, kind):
     rows = pd.read_csv(files / "odd.csv")
     rows.loc[:4, "species"] = "Emperor"
     rows.to_csv(tmp_path / "new.csv", index=False)
-    done = run("report", files / "even.parquet", tmp_path / "new.csv", "-o", tmp_path / "r.html", "--rows", 1000)
-    assert done.exit_code == 0, done.output
-    data = data_of(tmp_path / "r.html")
+    source = tmp_path / "new.csv" if kind == "file" else rows
+    data = unpacked_data(nv.load(files / "even.parquet").report(source, rows=1000).html)
 
     assert data["rows"]["truth"][:5] == [-1] * 5
     assert sum(map(sum, data["quality"]["confusion"])) == len(rows) - 5
@@ -106,27 +101,15 @@ def test_rows_of_a_class_that_the_model_never_saw_are_shown_and_not_scored(files
 
 @pytest.mark.parametrize("most", [0, 1, 7])
 def test_a_report_holds_so_many_rows(files, tmp_path, most):
-    run("report", files / "even.parquet", files / "odd.csv", "-o", tmp_path / "r.html", "--rows", most)
-    data, text = data_of(tmp_path / "r.html"), (tmp_path / "r.html").read_text(encoding="utf-8")
-
+    data = data_of(tmp_path, files / "even.parquet", files / "odd.csv", "--rows", most)
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert len(data["rows"]["truth"] if data["rows"] else []) == most
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
 
 
 def test_a_comparison_names_both_models(files, tmp_path):
-    done = run(
-        "report",
-        files / "odd.parquet",
-        "--compare",
-        files / "even.parquet",
-        "-o",
-        tmp_path / "r.html",
-        "--language",
-        "zh",
-    )
-    assert done.exit_code == 0, done.output
-    data = data_of(tmp_path / "r.html")
-
+    other = files / "even.parquet"
+    data = data_of(tmp_path, files / "odd.parquet", "--compare", other, "--language", "zh")
     assert data["compare"]["names"] == ["even.parquet", "odd.parquet"]
     assert data["language"] == "zh"
 
@@ -146,7 +129,6 @@ def test_a_comparison_names_both_models(files, tmp_path):
 )
 def test_a_mistake_gets_a_sentence_and_leaves_no_file(files, tmp_path, arguments, code, said):
     done = run("report", *(one.format(files) for one in arguments), "-o", tmp_path / "r.html")
-
     assert done.exit_code == code, done.output
     assert said in done.output
     assert "Traceback" not in done.output
@@ -162,19 +144,14 @@ def test_a_report_overwrites_neither_model_nor_rows(files):
         assert (files / out).read_bytes() == before
 
 
-def test_a_folder_that_does_not_exist_is_no_traceback(files, tmp_path):
+def test_the_command_says_what_it_wrote_or_why_it_did_not(files, tmp_path):
+    done = run("report", files / "even.parquet", "-o", tmp_path / "r.html", "--json")
+    size = (tmp_path / "r.html").stat().st_size
+    assert json.loads(done.stdout) == {"out": str(tmp_path / "r.html"), "bytes": size}
     done = run("report", files / "even.parquet", "-o", tmp_path / "none" / "r.html")
-
     assert done.exit_code == 1
     assert "none" in done.output
     assert "bug" not in done.output
-
-
-def test_the_command_says_what_it_wrote(files, tmp_path):
-    done = run("report", files / "even.parquet", "-o", tmp_path / "r.html", "--json")
-    found = json.loads(done.stdout)
-
-    assert found == {"out": str(tmp_path / "r.html"), "bytes": (tmp_path / "r.html").stat().st_size}
 
 
 # -- in Python ---------------------------------------------------------------------------------------------------------
@@ -182,19 +159,15 @@ def test_the_command_says_what_it_wrote(files, tmp_path):
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table, dict])
 def test_tables_of_every_library_give_the_same_page(library):
+    """And so does a table that has the classes as a column."""
     table = {"sky": ["sun", "rain", None, "sun"] * 20, "wind": [1.0, None, 3.5, 2.0] * 20}
-    nb = nv.NaiveBayes().fit(table, ["out", "in", "in", "out"] * 20)
-    report = nb.report(library(table), ["out", "in", "in", "out"] * 20, title="sky")
-
+    y = ["out", "in", "in", "out"] * 20
+    nb = nv.NaiveBayes().fit(table | {"go": y}, target="go")
+    report = nb.report(library(table), y, title="sky")
     assert unpacked_data(report.html)["rows"]["cells"] == [table["sky"], table["wind"]]
-    assert report.html == nb.report(table, ["out", "in", "in", "out"] * 20, title="sky").html
-
-
-def test_a_table_with_the_target_needs_no_target(fitted):
-    X, y = penguins()
-    nb = nv.NaiveBayes().fit(X.assign(species=y), target="species")
-
-    assert nb.report(X.assign(species=y)).html == nb.report(X, y).html
+    assert (
+        report.html == nb.report(table, y, title="sky").html == nb.report(library(table | {"go": y}), title="sky").html
+    )
 
 
 def test_a_page_is_saved_whole_or_not_at_all(tmp_path, fitted):
@@ -208,23 +181,18 @@ def test_a_page_is_saved_whole_or_not_at_all(tmp_path, fitted):
 
 def test_a_notebook_shows_the_page_in_a_frame_of_its_own(fitted):
     html = fitted[0].report(title='"><script>alert(1)</script>')._repr_html_()
-
     assert html.startswith("<iframe ")
     assert 'sandbox="allow-scripts"' in html
     assert html.count("<") == 2  # everything inside is an attribute
 
 
 @pytest.mark.parametrize(
-    ("options", "said"), [({"rows": -1}, "rows"), ({"language": "fr"}, "'zh'"), ({"words": -2}, "words")]
+    ("options", "said"),
+    [({"rows": -1}, "rows"), ({"language": "fr"}, "'zh'"), ({"words": -2}, "words"), ({"y": ["Adelie"]}, "no rows")],
 )
 def test_settings_of_a_report_are_checked(fitted, options, said):
-    with pytest.raises(nv.errors.InvalidSetting, match=said):
+    with pytest.raises(nv.errors.InvalidInput if "y" in options else nv.errors.InvalidSetting, match=said):
         fitted[0].report(**options)
-
-
-def test_classes_without_rows_are_refused(fitted):
-    with pytest.raises(nv.errors.InvalidInput, match="no rows"):
-        fitted[0].report(y=["Adelie"])
 
 
 def test_counting_decides_whether_rows_are_those_of_the_fit():
@@ -232,61 +200,17 @@ def test_counting_decides_whether_rows_are_those_of_the_fit():
     nb = nv.NaiveBayes().fit(X, y)
     changed = X.copy()
     changed.loc[0, "bill_length_mm"] += 0.1
-
-    assert are_rows_of_fit(nb.fitted_, row_source(nb.fitted_, X, y))
-    assert are_rows_of_fit(nb.fitted_, row_source(nb.fitted_, X[::-1], y[::-1]))
-    assert not are_rows_of_fit(nb.fitted_, row_source(nb.fitted_, changed, y))
-    assert not are_rows_of_fit(nb.fitted_, row_source(nb.fitted_, X[1:], y[1:]))
+    for rows, labels, same in [(X, y, True), (X[::-1], y[::-1], True), (changed, y, False), (X[1:], y[1:], False)]:
+        assert are_rows_of_fit(nb.fitted_, row_source(nb.fitted_, rows, labels)) == same
 
 
-def test_cells_are_those_of_the_rows_that_are_asked_for(files):
-    fitted = nv.load(files / "even.parquet").fitted_
-    source = row_source(fitted, str(files / "odd.csv"))
-    rows = pd.read_csv(files / "odd.csv")
-    at = np.array([0, 5, 100, len(rows) - 1])
-    found = {name: [*map(json_cell, cells)] for name, cells in cells_of_rows(fitted, source, at).items()}
-
-    assert list(found) == list(fitted.model.schema.names)
-    for name, cells in found.items():
-        wanted = rows[name].to_numpy()[at]
-        assert [None if pd.isna(cell) else cell for cell in wanted] == cells
-    assert len(scored_rows(fitted, source).truth) == len(rows)
-
-
-def test_cells_are_json():
-    import datetime
-    from decimal import Decimal
-
+def test_cells_of_every_type_are_json(fitted):
     cells = [None, float("nan"), float("inf"), Decimal("1.5"), datetime.date(2026, 1, 2), True, "ü", 7]
     assert [json_cell(cell) for cell in cells] == [None, None, None, 1.5, "2026-01-02", True, "ü", 7]
-
-
-def test_dates_and_booleans_are_shown_and_scored():
     rng = np.random.default_rng(0)
     days = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 200), unit="D")
     table = pd.DataFrame({"day": days, "member": rng.random(200) < 0.5})
     y = np.where(table.day.dt.month > 5, "late", "early")
     nb = nv.NaiveBayes().fit(table, y)
-    data = page_data_of(nb.fitted_, row_source(nb.fitted_, table, y))
-
-    assert data.rows is not None
-    assert data.rows.cells["member"] == table.member.tolist()
-    assert json.dumps(data.to_json())
-
-
-def test_labels_of_every_type_have_a_typical_row():
-    rng = np.random.default_rng(1)
-    table = {
-        "member": rng.random(120) < 0.7,
-        "code": rng.integers(0, 3, 120),
-        "when": pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 120), unit="D"),
-        "gap": [None, None, "x"] * 40,
-    }
-    y = np.where(table["code"] > 1, "high", "low")
-    nb = nv.NaiveBayes(families={"code": "categorical"}, missing="value").fit(table, y)
-    data = page_data_of(nb.fitted_)
-    cells = {name: [time_of_json(cell) if name == "when" else cell] for name, cell in data.first.cells.items()}
-
-    assert data.first.cells["member"] is True
-    assert data.first.cells["code"] in (0, 1, 2)
-    assert np.allclose(nb.predict_proba(cells), data.first.probabilities)
+    rows = unpacked_data(nb.report(table, y).html)["rows"]
+    assert dict(zip(rows["columns"], rows["cells"], strict=True))["member"] == table.member.tolist()

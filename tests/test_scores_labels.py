@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn import metrics
 
@@ -21,11 +22,13 @@ P = [[0.9, 0.1], [0.3, 0.7], [0.6, 0.4]]
         np.array(["no", "yes", "yes"]),
         pd.Series(["no", "yes", "yes"], index=[5, 6, 7]),
         pd.Series(["no", "yes", "yes"], dtype="category"),
+        pl.Series(["no", "yes", "yes"]),
         np.array([["no"], ["yes"], ["yes"]], dtype=object),
+        pd.DataFrame({"truth": ["no", "yes", "yes"]}),
         [0, 1, 1],
         np.array([0, 1, 1], dtype=np.uint8),
     ],
-    ids=["list", "array", "series", "categories", "column", "places", "small places"],
+    ids=["list", "array", "series", "categories", "Polars", "column", "frame", "places", "small places"],
 )
 def test_truth_is_labels_or_places_of_classes_that_are_texts(truth):
     scores = nv.Scores(P, truth, ("no", "yes"))

@@ -9,7 +9,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from naively.model.joint.model import JointModel
 from naively.model.joint.sample import effective_weights
 from sklearn.datasets import load_breast_cancer, load_iris
 
@@ -19,6 +18,7 @@ from naively.estimator import folds
 from naively.estimator.fitted_classifier import FittedClassifier
 from naively.estimator.refresh import up_to_date
 from naively.estimator.state import state_of_counts
+from naively.model.default.model import DefaultModel
 from naively.model.table_model import TableModel
 
 
@@ -51,7 +51,7 @@ def test_folds_are_answered_by_the_kind_of_model_that_is_kept(rows, monkeypatch)
     kinds, before = [], folds._posterior_of
     monkeypatch.setattr(folds, "_posterior_of", lambda f, *rest: kinds.append(type(f.model)) or before(f, *rest))
     scores = nv.cross_validate(X, y, cv=10)
-    assert kinds == [kind(nv.NaiveBayes().fit(X, y))] * 10 == [JointModel] * 10
+    assert kinds == [kind(nv.NaiveBayes().fit(X, y))] * 10 == [DefaultModel] * 10
     others, truth = either_or(500, seed=1)
     kept = np.mean(nv.NaiveBayes().fit(X, y).predict(others) == truth)
     assert abs(scores.accuracy - kept) < 0.1  # the textbook would be right in about half
@@ -75,7 +75,7 @@ def test_files_score_what_is_kept_too(tmp_path):
     X.assign(label=y).to_csv(tmp_path / "few.csv", index=False)
     nb = nv.NaiveBayes()
     done = nv.fit_files(nb, tmp_path / "few.csv", "label", cv=5)
-    assert kind(nb) is JointModel
+    assert kind(nb) is DefaultModel
     assert done.scores.accuracy > 0.9 > done.textbook_scores.accuracy
 
 
@@ -90,7 +90,7 @@ def test_batches_of_ten_rows_reach_the_default_model():
         for begin in range(0, 100, 10):
             nb.partial_fit(X[begin : begin + 10], y[begin : begin + 10])
             kinds.append(kind(nb))
-    assert kinds == [TableModel] * 4 + [JointModel] * 6
+    assert kinds == [TableModel] * 4 + [DefaultModel] * 6
     whole = nv.NaiveBayes().fit(X, y)
     assert nb.calibrated_  # fitted anew, as more than one row in twenty came
     assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
@@ -127,7 +127,7 @@ def test_forgotten_rows_are_forgotten_among_those_kept():
     nb = nv.NaiveBayes().partial_fit(X[:40], y[:40]).forget(X[:10], y[:10])
     nb.partial_fit(X[40:], y[40:])
     whole = nv.NaiveBayes().fit(X[10:], y[10:])
-    assert kind(nb) is JointModel
+    assert kind(nb) is DefaultModel
     assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), atol=1e-9)
 
 
@@ -148,7 +148,7 @@ def test_a_saved_model_holds_no_rows_and_goes_on_with_those_that_come(tmp_path):
     twin = nv.load(tmp_path / "model.parquet").partial_fit(X[30:60], y[30:60])
     assert kind(twin) is TableModel  # 30 rows are too few to fit weights on
     twin.partial_fit(X[60:], y[60:])
-    assert kind(twin) is JointModel
+    assert kind(twin) is DefaultModel
     assert twin.counts_.rows.sum() == 120
     whole = nv.NaiveBayes().fit(X, y)
     assert twin.score(X, y) >= whole.score(X, y) - 0.03

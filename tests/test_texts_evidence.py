@@ -125,8 +125,8 @@ def test_a_page_shows_no_markup_of_texts():
         assert not re.search(r"<(b|i|s|script)>", shown)
         assert "<table" in shown
     plain = nv.NaiveBayes().fit(["bold a", "italic b"] * 3, ["s", "h"] * 3).explain(["<i>bold</i> & b"])._repr_html_()
-    text = re.findall(r'<p class="nv-text">(.*?)</p>', plain)[0]
-    assert html.unescape(re.sub(r"<span[^>]*>|</span>", "", text)) == "<i>bold</i> & b"
+    text = re.findall(r'<p class="colored"[^>]*>(.*?)</p>', plain)[0]
+    assert html.unescape(re.sub(r"</?mark[^>]*>", "", text)) == "<i>bold</i> & b"
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from naively.model.joint.left_out import HeldOutRows
-from naively.model.joint.word_terms import WordAssociations
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting, NotASubset
+from naively.model.default.words import WordAssociations
 from naively.model.recipe import RECIPE
 from naively.stats import Counts
 from naively.text import TextRows

@@ -127,7 +127,8 @@ void word_weights(Offsets word_starts, WordNumbers classes_of, ConstVector docum
 
 void cross_words(Offsets starts, WordNumbers words, Offsets word_starts, WordNumbers classes_of, ConstVector documents,
                  ConstVector totals, WordGroups group, ConstTable class_words, Classes labels, ConstVector weights,
-                 Labels bounds, size_t test, size_t test_end, double pseudo_count, size_t folds, Singles3 out, int threads) {
+                 Labels bounds, size_t test, size_t test_end, double pseudo_count, size_t folds, Singles3 out,
+                 int threads) {
     WordCounts counts = word_counts(word_starts, classes_of, documents, totals, group, class_words, pseudo_count);
     FoldedRows rows = folded_rows(counts.classes, labels, weights, bounds, test, test_end);
     require(starts.shape(0) == rows.rows + 1, "There must be words for each row.");

@@ -16,8 +16,8 @@ namespace {
 using CodeTable = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using ClassCodes = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Codes are [table][row]; the cells of table t are values[starts[t]:starts[t + 1]]; pulls are [table, 3]: of cells, of the
-// line and of neighbors; tables whose pulls of neighbors are above 0 have positions.
+// Codes are [table][row]; the cells of table t are values[starts[t]:starts[t + 1]]; pulls are [table, 3]: of cells, of
+// the line and of neighbors; tables whose pulls of neighbors are above 0 have positions.
 double fit_coefficients(CodeTable codes, ClassCodes classes, ConstVector weights, Offsets starts, ConstTable pulls,
                         ConstVector positions, Table scores, Table values, Table lines, size_t cycles, double enough,
                         int threads) {
@@ -25,9 +25,10 @@ double fit_coefficients(CodeTable codes, ClassCodes classes, ConstVector weights
     require(width == 1 || (width > 0 && width % LANES == 0 && width / LANES <= MOST_CLASS_VECTORS),
             "Scores must be of two classes, or padded to a multiple of four.");
     require(scores.shape(0) == rows && classes.shape(0) == rows && weights.shape(0) == rows, "Rows differ.");
-    require(starts.shape(0) == count + 1 && size_t(starts(count)) == values.shape(0) && positions.shape(0) == values.shape(0) &&
-            values.shape(1) == width && lines.shape(0) == count && lines.shape(1) == width && pulls.shape(0) == count &&
-            pulls.shape(1) == 3, "Tables differ.");
+    require(starts.shape(0) == count + 1 && size_t(starts(count)) == values.shape(0) &&
+                positions.shape(0) == values.shape(0) && values.shape(1) == width && lines.shape(0) == count &&
+                lines.shape(1) == width && pulls.shape(0) == count && pulls.shape(1) == 3,
+            "Tables differ.");
     size_t limit = width == 1 ? 2 : width;
     for (size_t i = 0; i < rows; ++i) require(classes(i) >= 0 && size_t(classes(i)) < limit, "There is no such class.");
     std::vector<CoefficientTable> tables(count);
@@ -37,12 +38,20 @@ double fit_coefficients(CodeTable codes, ClassCodes classes, ConstVector weights
         const int32_t* own = codes.data() + t * rows;
         for (size_t i = 0; i < rows; ++i) require(own[i] >= 0 && size_t(own[i]) <= cells, "A cell has no coefficient.");
         const double* at = pulls.data() + 3 * t;
-        tables[t] = {own, cells, at[0], at[1], at[2], at[2] > 0 ? positions.data() + starts(t) : nullptr,
-                     values.data() + size_t(starts(t)) * width, lines.data() + t * width};
+        tables[t] = {own,
+                     cells,
+                     at[0],
+                     at[1],
+                     at[2],
+                     at[2] > 0 ? positions.data() + starts(t) : nullptr,
+                     values.data() + size_t(starts(t)) * width,
+                     lines.data() + t * width};
     }
     double gain = 0.0;
     CoefficientRows x{rows, width, classes.data(), weights.data(), scores.data()};
-    without_gil(threads, [&](const Run& run) { gain = kernels().fit_coefficients(x, tables.data(), count, cycles, enough, run); });
+    without_gil(threads, [&](const Run& run) {
+        gain = kernels().fit_coefficients(x, tables.data(), count, cycles, enough, run);
+    });
     return gain;
 }
 

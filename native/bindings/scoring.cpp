@@ -136,15 +136,13 @@ class PyScorer {
                 "There must be numbers for each row, and directions for each number and code.");
         require(squares.shape(0) + 1 == scorer_.classes() && squares.shape(1) == QuadraticForm::cells_per_class(size),
                 "There must be a triangle of squares for each class but the last.");
-        QuadraticForm form{numbers.data(),  width,          size,           of_numbers.data(),
-                           of_codes.data(), squares.data(), scorer_.classes()};
+        QuadraticForm form{numbers.data(),   width, size, of_numbers.data(), of_codes.data(), squares.data(),
+                           scorer_.classes()};
         keep_alive(view.rows, numbers, x, offsets, of_numbers, of_codes, squares);
-        scorer_.add(
-            [=, k = &scorer_.kernels(), o = offsets.data(), padded_classes = scorer_.width()](size_t begin, size_t end,
-                                                                                              double* scores) {
-                k->score_quadratic(form, view, o, padded_classes, begin, end, scores);
-            },
-            squares.shape(1) / LANES + (view.columns + width) * size / (LANES * scorer_.width()));
+        scorer_.add([=, k = &scorer_.kernels(), o = offsets.data(), padded_classes = scorer_.width()](
+                        size_t begin, size_t end,
+                        double* scores) { k->score_quadratic(form, view, o, padded_classes, begin, end, scores); },
+                    squares.shape(1) / LANES + (view.columns + width) * size / (LANES * scorer_.width()));
     }
 
     void given(ConstTable scores, bool exclusion) {

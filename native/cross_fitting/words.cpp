@@ -85,7 +85,8 @@ class FoldWords {
         words_.clear(), removed_.clear();
         size_t classes = counts_.classes, first = rows_.first(fold), last = rows_.first(fold + 1);
         for (int64_t i = x_.starts[first]; i < x_.starts[last]; ++i)
-            if (place_of_[x_.words[i]] < 0) place_of_[x_.words[i]] = int32_t(words_.size()), words_.push_back(x_.words[i]);
+            if (place_of_[x_.words[i]] < 0)
+                place_of_[x_.words[i]] = int32_t(words_.size()), words_.push_back(x_.words[i]);
         removed_.assign(words_.size() * classes, 0.0);
         std::vector<double> class_words(counts_.class_words, counts_.class_words + counts_.groups * classes);
         remove(first, last, class_words);

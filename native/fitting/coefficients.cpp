@@ -77,7 +77,8 @@ void pass_of_many(const CoefficientRows& rows, size_t begin, size_t end, const P
 
 void pass_over(const CoefficientRows& rows, size_t begin, size_t end, const Pass& pass) {
     if (rows.width == 1) return pass_of_two(rows, begin, end, pass);
-    with_constant<MOST_CLASS_VECTORS>(rows.width / LANES, [&](auto c) { pass_of_many<decltype(c)::value>(rows, begin, end, pass); });
+    with_constant<MOST_CLASS_VECTORS>(rows.width / LANES,
+                                      [&](auto c) { pass_of_many<decltype(c)::value>(rows, begin, end, pass); });
 }
 
 // The steps of cells that are penalized by themselves, and what they gain about.
@@ -218,7 +219,8 @@ double fit_coefficients(const CoefficientRows& rows, const CoefficientTable* all
             to = std::copy_n(tables[t].line, width, to);
         }
     };
-    // Goes on in the direction of a cycle as far as the loss falls: along a narrow valley, cycles alone take small steps.
+    // Goes on in the direction of a cycle as far as the loss falls: along a narrow valley, cycles alone take small
+    // steps.
     auto go_on = [&] {
         double* move = before.data();
         for (size_t i = 0; i < before.size(); ++i) move[i] = rows.scores[i] - move[i];
@@ -247,8 +249,12 @@ double fit_coefficients(const CoefficientRows& rows, const CoefficientTable* all
             std::vector<Along> parts(most);
             run_pieces(most, rows.rows * width * 4, run, [&](size_t piece) {
                 size_t begin = rows.rows * piece / most, end = rows.rows * (piece + 1) / most;
-                if (width == 1) parts[piece] = along_of_two(rows, begin, end, move, way);
-                else with_constant<MOST_CLASS_VECTORS>(width / LANES, [&](auto c) { parts[piece] = along_of_many<decltype(c)::value>(rows, begin, end, move, way); });
+                if (width == 1)
+                    parts[piece] = along_of_two(rows, begin, end, move, way);
+                else
+                    with_constant<MOST_CLASS_VECTORS>(width / LANES, [&](auto c) {
+                        parts[piece] = along_of_many<decltype(c)::value>(rows, begin, end, move, way);
+                    });
             });
             double slope = pulled + way * bent, curve = bent;
             double sum_of_losses = 0.0;

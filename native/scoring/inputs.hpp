@@ -6,19 +6,20 @@
 namespace naively {
 
 // Two or three columns of codes that are read together ([interaction][3], the third -1 if there is none), and the line
-// of the table at which each begins: a line for each combination of their codes, which have one more for missing values.
+// of the table at which each begins: a line for each combination of their codes, which have one more for missing
+// values.
 struct Interactions {
     const int64_t *columns, *lines;
     size_t size;
 };
 
-// A quadratic form of directions, each a sum of numbers and of what the codes of a row stand for. The squares of a class
-// are a lower triangle of TILE by TILE tiles, filled up with zeros: for each line of tiles its columns, TILE numbers
-// each. All classes add up to 0, and the last is left out.
+// A quadratic form of directions, each a sum of numbers and of what the codes of a row stand for. The squares of a
+// class are a lower triangle of TILE by TILE tiles, filled up with zeros: for each line of tiles its columns, TILE
+// numbers each. All classes add up to 0, and the last is left out.
 struct QuadraticForm {
     static constexpr size_t TILE = 4;
-    const double* numbers;  // [row][number], finite
-    size_t width, size;     // of how many numbers, and directions
+    const double* numbers;     // [row][number], finite
+    size_t width, size;        // of how many numbers, and directions
     const double* of_numbers;  // [number][direction]
     const double* of_codes;    // [code of all columns][direction]
     const double* squares;     // [class][cell]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .estimator.merge import merge
     from .estimator.naive_bayes import NaiveBayes
     from .explain import plots
+    from .explain.changes import compare
     from .explain.evidence import Evidence
-    from .explain.report import compare
     from .families import Bernoulli, Bins, Categorical, Gaussian, Ordinal, Poisson, Settings, Words
     from .files.file import File
     from .flat.flat_model import FlatModel
@@ -41,7 +41,7 @@ _HOMES = {
     "Look": "estimator.look",
     "look": "estimator.look",
     "add": "stats.counts",
-    "compare": "explain.report",
+    "compare": "explain.changes",
     "count": "counting.rows",
     "cross_validate": "estimator.cross_validation",
     "Evidence": "explain.evidence",

@@ -102,7 +102,7 @@ def explain_command(
     click.echo("\n".join(map(printable, str(evidence).splitlines())))
     for line in certainty_lines(certainty_as_json(fitted, table, certainty), evidence, certainty):
         click.echo(printable(line))
-    for name in evidence.behind.texts:
+    for name in evidence.provenance.texts:
         click.echo()
         click.echo("\n".join(printable_colors(line) for line in evidence.message(0, name).splitlines()))
     if fractions and fitted.weights is None:  # weighted contributions are not fractions of counts
@@ -168,7 +168,7 @@ def evidence_as_json(evidence: Evidence, cells: JsonObject) -> JsonObject:
     return {
         "against": against,
         "probabilities": numbers_by_class(evidence, evidence.probabilities[0]),
-        "prior": numbers_by_class(evidence, evidence.prior),
+        "base": numbers_by_class(evidence, evidence.base),
         "columns": columns,
         "contributions": dict(evidence.bars()),
     }
@@ -186,7 +186,7 @@ def numbers_by_class(evidence: Evidence, numbers: Floats) -> dict[str, float]:
 
 def own_and_joint_scores(evidence: Evidence, name: str, at: int) -> JsonObject:
     """Return the scores of a column's own values and of its joint terms, if the model has such terms."""
-    if evidence.joint is None or name in (evidence.behind.pairs or ()):
+    if evidence.joint is None or name in (evidence.provenance.pairs or ()):
         return {}
     own, joint = evidence.own[0, at], evidence.joint[0, at]
     return {"own": numbers_by_class(evidence, own), "joint": numbers_by_class(evidence, joint)}
@@ -194,9 +194,9 @@ def own_and_joint_scores(evidence: Evidence, name: str, at: int) -> JsonObject:
 
 def words_as_json(evidence: Evidence, name: str) -> JsonObject:
     """Return the scores of each word of a text, the largest contribution first."""
-    if name not in evidence.behind.texts:
+    if name not in evidence.provenance.texts:
         return {}
-    words = evidence.behind.texts[name].contributions(0)
+    words = evidence.provenance.texts[name].contributions(0)
     order = words.strongest(int(evidence.answer[0]), int(evidence.against[0]), len(words.names))
     names = list(map(str, evidence.classes))
     scores = [dict(zip(names, words.scores[at].tolist(), strict=True)) for at in order]

@@ -132,7 +132,7 @@ def export_command(
 
 def export_model(fitted: FittedClassifier, out: str, form: str, given: options.OptionValues) -> None:
     """Write a model to a file, or to stdout."""
-    from ..estimator.flattened import flattened
+    from ..estimator.reports import flattened
     from ..export.export_file import WRITERS, write
 
     how = {name: list(value) if name == "keep" else value for name, value in given.items() if name != "words"}

@@ -17,7 +17,7 @@ from ..data.frame import Frame, frame_of
 from ..errors import InvalidInput, UnreadableRows
 from ..explain.contributions import explained
 from ..explain.evidence import Evidence
-from ..explain.interval import interval, prior_cumulants, tail_probability
+from ..explain.interval import interval, prior_cumulants
 from ..files.file import File, file_of
 from ..files.formats import paths_of
 from ..judge.decision import cost_and_choices, decide, expected_cost
@@ -76,9 +76,9 @@ def expected_costs(fitted: FittedClassifier, X: TableLike) -> Floats:
 def posterior_interval(fitted: FittedClassifier, X: TableLike, level: float) -> tuple[Floats, Floats]:
     """Return the credible interval of P(class | row), if the model has one: (low, high), each [row, class]."""
     model, parameters = fitted.model, fitted.parameters
-    tail, (source, threads) = tail_probability(level), source_of(fitted, X)
+    source, threads = source_of(fitted, X)
     smoothing = None if prior_pseudo_counts(parameters) is None else parameters.prior_smoothing
-    return interval(model, source, threads, prior_cumulants(model.textbook, fitted.all_counts.rows, smoothing), tail)
+    return interval(model, source, threads, prior_cumulants(model.textbook, fitted.all_counts.rows, smoothing), level)
 
 
 def evidence_of(fitted: FittedClassifier, X: TableLike, against: Label | None = None) -> Evidence:

@@ -1,10 +1,11 @@
-"""A model as one HTML file: what it learned, how good it is, and any row scored as Python scores it."""
+"""A model as HTML: one file that scores any row as Python does, and the view that a notebook shows of it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
@@ -12,30 +13,48 @@ import numpy as np
 from scipy.special import logsumexp
 
 from .. import __version__
-from .._types import ColumnLike, JsonObject, Places, TableLike
+from .._types import ColumnLike, Floats, JsonObject, Longs, TableLike
 from ..counting.files import Progress
+from ..counting.notes import about_target
 from ..data.frame import frame_of
-from ..errors import InvalidInput, InvalidSetting, UnwritableFile
+from ..data.schema import Schema
+from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
-from ..files.file import File, file_of
-from ..page.column_facts import column_facts
+from ..explain.changes import comparison_of
+from ..explain.distributions import column_facts, typical_cell
+from ..explain.evidence_lines import page_row
+from ..explain.words import word_facts
+from ..families.family import shown_label
+from ..files.file import file_of
+from ..flat.flat_model import save_text
+from ..judge.histograms import QualityCounts, quality_of_scores
+from ..judge.score_views import quality_data, quality_view
+from ..judge.scores import Scores
+from ..page.content import PageData, page_texts
+from ..page.numbers import counted
 from ..page.page import report_page
-from ..page.page_data import PageData, RowExplanation
-from ..page.page_strings import LANGUAGES
-from ..page.quality import quality_data, quality_of
-from ..page.report_rows import DEFAULT_ROWS, ReportRows, places_of_report_rows
-from ..page.row_explanation import row_explanation, typical_row
-from ..page.word_facts import word_facts
+from ..page.sections import LISTED_COLUMNS, model_section, words_section
+from ..page.style import notebook_view
+from ..page.tags import Html, tag
+from ..stats.arithmetic import commonest
 from .answers import evidence_of
 from .fitted_classifier import FittedClassifier
-from .flattened import flattened
-from .reports import information_of_columns, summary_of_tuning
+from .reports import flattened, information_of_columns, summary_of_tuning
 from .scored_rows import RowSource, ScoredRows, cells_of_rows, json_cell, scored_rows, time_of_json
+from .settings import NAMES, Parameters
 from .uncertainty import held_out_quality
 
+# Rows that a report holds unless a number is given.
+DEFAULT_ROWS = 200
 # Words times classes that a page holds of each column of texts unless a number is given: about 3 MB. Browsers gave up
 # on a page of 45 MB.
 WORD_SCORES = 600_000
+# In a notebook: columns that are drawn (of many classes fewer, whose pictures are large), classes whose words are
+# listed, notes, and characters of a setting.
+DRAWN_COLUMNS, DRAWN_CURVES, WORD_CLASSES, MOST_NOTES, LONGEST_SETTING = 12, 80, 6, 6, 240
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,16 +98,8 @@ class Report:
         UnwritableFile
             If the file cannot be written.
         """
-        target = Path(path)
-        made = target.with_name(f"{target.name}.part{os.getpid()}")
-        try:
-            made.write_text(self.html, encoding="utf-8")
-            made.replace(target)
-        except OSError as error:
-            raise UnwritableFile(path, f"{error.strerror or error}.") from None
-        finally:
-            made.unlink(missing_ok=True)
-        return target
+        save_text(path, self.html)
+        return Path(path)
 
     def __repr__(self) -> str:
         return f"Report({len(self.html.encode()) / 1024:.0f} KB; save it by .save('report.html'))"
@@ -108,7 +119,7 @@ class ReportOptions:
     rows : int
         How many rows, at most.
     words : int, optional
-        How many words of each column of texts, the commonest first; by default so many that a browser can bear them.
+        How many words of each column of texts, the commonest first; by default as many as a browser can bear.
     title : str, optional
         The title of the page.
     language : {"en", "zh"}
@@ -120,13 +131,10 @@ class ReportOptions:
     title: str | None = None
     language: str = "en"
 
-    def check(self) -> None:
-        """Refuse what is no number of rows and no language of the page."""
+    def __post_init__(self) -> None:
         if isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 0:
             raise InvalidSetting(Setting("rows", self.rows), " is no number of rows; give 0 or more.")
-        if self.language not in LANGUAGES:
-            known = ", ".join(map(repr, LANGUAGES))
-            raise InvalidSetting(Setting("language", self.language), f" is no language of the page; it has {known}.")
+        page_texts(self.language)  # refuses a language that the page does not have
 
 
 def report_of(
@@ -153,77 +161,121 @@ def page_data_of(
 ) -> PageData:
     """Return everything that the page of a model shows."""
     options = ReportOptions() if options is None else options
-    options.check()
     scored = None if source is None else scored_rows(fitted, source, progress)
-    rows = None if source is None or scored is None else _rows(fitted, source, scored, options.rows)
-    facts, target = column_facts(fitted.model, fitted.all_counts, information_of_columns(fitted)), fitted.schema.target
+    rows = None if source is None or scored is None else _report_rows(fitted, source, scored, options.rows)
+    words, most = options.words, WORD_SCORES // len(fitted.classes)
+    if words is None and any(len(table.values) > most for table in fitted.model.words.values()):
+        words = most
     # In single precision a probability is off by less than one in a million.
-    flat = flattened(fitted, _most_words(fitted, options.words)).to_json(single=True)
-    log_prior = fitted.model.textbook.log_prior
-    return PageData(
+    flat = flattened(fitted, words).to_json(single=True)
+    data, target = model_data(fitted), fitted.schema.target
+    counts = _quality_counts(fitted, scored)
+    quality = None if counts is None else quality_data(counts)
+    cells = _typical_row(data, flat)
+    if rows is not None:
+        cells = {name: column[0] for name, column in zip(rows["columns"], rows["cells"], strict=True)}
+    data = replace(
+        data,
+        classes=flat["classes"],
         flat=flat,
-        columns=facts,
-        class_rows=[float(n) for n in fitted.all_counts.rows],
         title=options.title or (f"Model of {target}" if target else "Model"),
         version=__version__,
         language=options.language,
-        quality=_quality(fitted, scored),
+        quality=quality,
+        quality_view=None if counts is None or quality is None else quality_view(counts, quality),
         rows=rows,
-        words=word_facts(fitted.model),
-        first=_first_row(fitted, rows, facts, flat),
-        compare=None if other is None else _comparison(fitted, *other),
-        priors=np.exp(log_prior - logsumexp(log_prior)).tolist(),
-        fitting=summary_of_tuning(fitted),
+        first=cells,
         server=server,
     )
+    if other is not None:
+        earlier, *names = other
+        measured = information_of_columns(earlier), information_of_columns(fitted)
+        compare = comparison_of(earlier.all_counts, fitted.all_counts, (names[0], names[1]), measured)
+        data = replace(data, compare=compare)
+    times = {column.name for column in fitted.schema if column.type == "time"}
+    row = {name: time_of_json(cell) if name in times else cell for name, cell in cells.items()}
+    return replace(data, first_view=page_row(evidence_of(fitted, [row]), cells, data))
 
 
-def _most_words(fitted: FittedClassifier, words: int | None) -> int | None:
-    """Return how many words a page holds of each column of texts: all, unless a browser could not bear them."""
-    most = WORD_SCORES // len(fitted.classes)
-    return most if words is None and any(len(table.values) > most for table in fitted.model.words.values()) else words
+def _quality_counts(fitted: FittedClassifier, scored: ScoredRows | None) -> QualityCounts | None:
+    """Return the quality of rows of classes that the model knows, or of those that were held out at fit."""
+    if scored is None or scored.how is None:
+        return held_out_quality(fitted)
+    known, labels = np.flatnonzero(scored.truth >= 0), fitted.all_counts.classes.labels
+    weights = None if scored.weights is None else scored.weights[known]
+    scores = Scores.from_indices(scored.posterior[known], scored.truth[known], labels, weights)
+    return quality_of_scores(scores, scored.how)
 
 
-def _quality(fitted: FittedClassifier, scored: ScoredRows | None) -> JsonObject | None:
-    """Return the quality of the rows of classes that the model knows, or of those that were held out at fit."""
-    if scored is None or scored.scores is None:
-        counts = held_out_quality(fitted)
-        return None if counts is None else quality_data(counts)
-    some, weights = np.flatnonzero(scored.truth >= 0), scored.scores.weights
-    labels, heavy = fitted.all_counts.classes.labels, None if weights is None else weights[some]
-    return quality_of(scored.posterior[some], scored.truth[some], labels, heavy, scored.how)
-
-
-def _rows(fitted: FittedClassifier, source: RowSource, scored: ScoredRows, most: int) -> ReportRows:
-    """Return the rows that the page holds."""
-    places: Places = places_of_report_rows(scored.posterior, scored.truth, most)
-    return ReportRows(
-        cells={name: [*map(json_cell, cells)] for name, cells in cells_of_rows(fitted, source, places).items()},
-        truth=scored.truth[places].tolist(),
-        numbers=(places + 1).tolist(),
-        total=len(scored.truth),
-        source=source.name,
-        fitted_on=True if scored.how.kind != "given" else None,
-        posterior=scored.posterior[places].tolist(),
+def model_data(fitted: FittedClassifier, drawn: int | None = None) -> PageData:
+    """Return what the tabs Model and Words show; by default all columns have a distribution."""
+    counts, log_prior = fitted.all_counts, fitted.model.textbook.log_prior
+    return PageData(
+        classes=list(counts.classes.labels),
+        class_rows=[float(n) for n in counts.rows],
+        columns=column_facts(fitted.model, counts, information_of_columns(fitted), drawn),
+        target=fitted.schema.target,
+        priors=np.exp(log_prior - logsumexp(log_prior)).tolist(),
+        fitting=summary_of_tuning(fitted),
+        words=word_facts(fitted.model),
     )
 
 
-def _first_row(
-    fitted: FittedClassifier, rows: ReportRows | None, facts: Sequence[JsonObject], flat: JsonObject
-) -> RowExplanation:
-    """Return the explanation of the first row that the page holds, or of the middle of each column."""
-    cells = rows.row(0) if rows is not None and len(rows) else typical_row(facts, flat)
-    times = {column.name for column in fitted.schema if column.type == "time"}
-    read = {name: time_of_json(cell) if name in times else cell for name, cell in cells.items()}
-    return row_explanation(cells, evidence_of(fitted, [read], None))
+def _report_rows(fitted: FittedClassifier, source: RowSource, scored: ScoredRows, most: int) -> JsonObject | None:
+    """Return the rows that the page holds, as `PageData` describes them; None if these are none."""
+    places = places_of_report_rows(scored.posterior, scored.truth, most)
+    if not len(places):
+        return None
+    cells = cells_of_rows(fitted, source, places)
+    return {
+        "columns": list(cells),
+        "cells": [[*map(json_cell, column)] for column in cells.values()],
+        "truth": scored.truth[places].tolist(),
+        "numbers": (places + 1).tolist(),
+        "total": len(scored.truth),
+        "source": source.name,
+        "fitted_on": True if scored.how is not None and scored.how.kind != "given" else None,
+        "posterior": scored.posterior[places].round(6).tolist(),
+    }
 
 
-def _comparison(fitted: FittedClassifier, other: FittedClassifier, before: str, after: str) -> JsonObject:
-    """Return what changed from another model to this one."""
-    from ..page.comparison import comparison_of
+def places_of_report_rows(probabilities: Floats, truth: Longs, most: int = DEFAULT_ROWS) -> Longs:
+    """Return the indices of the rows that a report holds, in the order of the table.
 
-    told = information_of_columns(other), information_of_columns(fitted)
-    return comparison_of(other.all_counts, fitted.all_counts, (before, after), told)
+    Of more rows than `most`, half are those whose true class was given the lowest probability, and the rest are
+    spread evenly over the other rows.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        The predicted probabilities.
+    truth : ndarray of shape (n_samples,)
+        The index of each row's true class, -1 where it is not known.
+    most : int
+        The number of rows to hold at most.
+
+    Returns
+    -------
+    places : ndarray of int
+        The indices of the rows.
+    """
+    n = len(truth)
+    if n <= most:
+        return np.arange(n)
+    known = np.flatnonzero(truth >= 0)
+    surprise = known[np.argsort(probabilities[known, truth[known]], kind="stable")][: most // 2]
+    others = np.setdiff1d(np.arange(n), surprise)
+    spread = np.linspace(0, len(others) - 1, most - len(surprise)).round().astype(np.int64)
+    return np.asarray(np.union1d(surprise, others[spread]), dtype=np.int64)
+
+
+def _typical_row(data: PageData, flat: JsonObject) -> JsonObject:
+    """Return the middle of each column; labels with their types, which the flat model has."""
+    labels = {
+        column["name"]: {shown_label(value): value for value in column.get("values", ())} for column in flat["columns"]
+    }
+    cells = {facts["name"]: typical_cell(facts["distribution"]) for facts in data.columns}
+    return {name: labels[name].get(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}
 
 
 def row_source(
@@ -234,14 +286,70 @@ def row_source(
         if y is not None or target is not None:
             raise InvalidInput("The classes of rows are given, but no rows; give them as X.")
         return None
-    file, known = file_of(X), fitted.schema.target
-    if y is None and target is None and known is not None:
+    file, of_fit = file_of(X), fitted.schema.target
+    if y is None and target is None and of_fit is not None:
         names = list(frame_of(X).columns) if file is None else list(file.columns())
-        target = known if known in names else None
-    return RowSource(X if file is None else file, y, target, weight, file_names(file))
+        target = of_fit if of_fit in names else None
+    # The names of files, without their folders.
+    files = [] if file is None else [Path(str(path)).name for path in file.paths]
+    name = ", ".join(files[:3]) + (" …" if len(files) > 3 else "")
+    return RowSource(X if file is None else file, y, target, weight, name)
 
 
-def file_names(file: File | None) -> str:
-    """Return the names of files, without their folders; "" for tables in memory."""
-    names = [] if file is None else [Path(str(path)).name for path in file.paths]
-    return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+# -- in a notebook -----------------------------------------------------------------------------------------------------
+
+
+def shows_html() -> bool:
+    """Tell whether scikit-learn, if it is imported, is set to show estimators as HTML."""
+    if "sklearn" not in sys.modules:
+        return True
+    from sklearn import get_config
+
+    return bool(get_config()["display"] == "diagram")
+
+
+def classifier_html(current: Callable[[], FittedClassifier], title: str) -> Html:
+    """Return a fitted classifier as HTML, sections of its page; if its settings cannot be used, what to do about it."""
+    try:
+        fitted = current()
+        data = model_data(fitted, DRAWN_COLUMNS + LISTED_COLUMNS)
+    except InvalidInput as error:
+        return notebook_view(tag("p", title, css="nv-head"), tag("p", str(error)))
+    size = [counted(sum(data.class_rows), "row"), counted(len(data.classes), "class", "classes")]
+    about = f"{', '.join([*size, counted(len(data.columns), 'column')])}: {_kind_of_model(fitted)}"
+    notes = [*about_target(data.classes), *map(str, fitted.schema.hints)][:MOST_NOTES]
+    settings = [tag("code", f"{name}={value}") for name, value in _changed_settings(fitted.parameters).items()]
+    frequent = commonest(fitted.all_counts.rows, WORD_CLASSES)
+    left = len(data.classes) - len(frequent)
+    more = f"… and {counted(left, 'more class', 'more classes')}: words(label)"
+    return notebook_view(
+        tag("p", title, f" for {data.target}" if data.target else "", css="nv-head"),
+        tag("p", about, css="muted"),
+        model_section(data, min(DRAWN_COLUMNS, DRAWN_CURVES // len(data.classes))),
+        words_section(data, frequent.tolist()) or "",
+        tag("p", more, css="muted") if data.words and left else "",
+        tag("ul", [tag("li", note) for note in notes]) if notes else "",
+        tag("p", "Settings: ", [Html(f"{setting} ") for setting in settings])
+        if settings
+        else tag("p", "All settings are at their defaults.", css="muted"),
+    )
+
+
+def _kind_of_model(fitted: FittedClassifier) -> str:
+    """Return which model predicts, and its held-out log loss where it is known."""
+    tuning = fitted.state.tuning
+    kind = "joint model" if fitted.weights is not None and fitted.has_weighted_columns else "textbook naive Bayes"
+    if tuning.learned is None or tuning.loss_after is None:
+        return kind
+    return f"{kind}, held-out log loss {tuning.loss_after:.3g}"
+
+
+def _changed_settings(parameters: Parameters) -> dict[str, str]:
+    """Return the settings that differ from their defaults, as Python writes them; long ones are cut."""
+    usual, texts = Parameters(), {}
+    for name in NAMES:
+        if not parameters.is_same(usual, [name]):
+            value = getattr(parameters, name)
+            text = "Schema(…)" if isinstance(value, Schema) else " ".join(repr(value).split())
+            texts[name] = text if len(text) <= LONGEST_SETTING else f"{text[: LONGEST_SETTING - 1]}…"
+    return texts

@@ -15,6 +15,7 @@ from ..data.model_file import ModelPlace
 from ..data.schema import Schema
 from ..data.target import single
 from ..explain.evidence import Evidence
+from ..explain.words import words_for_class
 from ..families.family import Estimate, Missing, Unseen
 from ..files.file import file_of
 from ..judge.scores import Scores
@@ -23,11 +24,10 @@ from ..model.recipe import RECIPE, Recipe
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
 from ..stats.axis import is_missing
-from . import answers, evaluation, incremental, notebook_view, reports, uncertainty
+from . import answers, evaluation, incremental, reports, uncertainty
 from .column_types import with_types_of_rows, without_types
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
-from .flattened import flattened
 from .incremental import rows_to_count
 from .load import save_model
 from .look import Look, state_of_look
@@ -903,7 +903,7 @@ class NaiveBayes(DeferredEstimator):
         data frame
             The words, their contributions, and in how many texts they were counted.
         """
-        return reports.strongest_words(self.fitted_.without_lag(), label, top, column)
+        return words_for_class(self.fitted_.without_lag().model, label, top, column)
 
     def importance(self) -> TableLike:
         """Return the mutual information of each column and the class, the highest first.
@@ -1007,7 +1007,7 @@ class NaiveBayes(DeferredEstimator):
         >>> sorted(nb.flat().to_json())[:4]
         ['classes', 'columns', 'fallback', 'floor']
         """
-        return flattened(self.fitted_, words)
+        return reports.flattened(self.fitted_, words)
 
     def report(
         self,
@@ -1124,16 +1124,25 @@ class NaiveBayes(DeferredEstimator):
     @property
     def _repr_html_(self) -> Callable[[], str]:
         """Shows what was learned or, before `fit`, scikit-learn's box of settings; missing if texts are to be shown."""
-        if self._fitted is None or not notebook_view.shows_html():
+        if not self._shows_html():
             found: Callable[[], str] = super()._repr_html_
             return found
         return self._html_of_fitted
 
+    def _shows_html(self) -> bool:
+        if self._fitted is None:
+            return False
+        from .html_report import shows_html  # notebooks alone need it
+
+        return shows_html()
+
     def _html_of_fitted(self) -> str:
-        return notebook_view.classifier_html(lambda: self.fitted_, type(self).__name__)
+        from .html_report import classifier_html
+
+        return classifier_html(lambda: self.fitted_, type(self).__name__)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        if self._fitted is None or not notebook_view.shows_html():
+        if not self._shows_html():
             bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
             return bundle
         return {"text/plain": repr(self), "text/html": self._html_of_fitted()}

@@ -239,7 +239,7 @@ def evidence_of_decisions(
     places = {} if numeric else {label: k for k, label in enumerate(fitted.classes.tolist())}
     own = [places.get(answer, at) for answer, at in zip(answers, evidence.answer.tolist(), strict=True)]
     answer = np.array(own, dtype=np.int64)
-    others = opponents(evidence.log_joint, evidence.prior, answer, evidence.classes, against)
+    others = opponents(evidence.log_joint, evidence.base, answer, evidence.classes, against)
     return replace(evidence, answer=answer, against=others), answers
 
 

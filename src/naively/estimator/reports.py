@@ -1,53 +1,70 @@
-"""What a fitted model holds, in frames and in words: probabilities, mutual information, a summary."""
+"""What a fitted model holds, in frames, in words and as plain tables: probabilities, mutual information, a summary."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._types import Floats, Label, TableLike
+from .._frames import frame
+from .._types import Floats, TableLike
 from ..counting.notes import about_target
 from ..counting.sampled_rows import numbers_to_measure
 from ..counting.weights import with_class_weights
-from ..errors import InvalidInput
-from ..explain.report import importance_frame, information, probabilities, summary
-from ..explain.text_evidence import words_for_class
+from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
+from ..explain.distributions import fine_bins_of, strongest_first
 from ..families.family import listed_parts
+from ..model.column_parts import InformationSource
 from ..model.default.fitting import why_textbook
 from ..model.measured_information import MeasuredInformation, measure_information
 from ..stats.mutual_information import Information
 from .fitted_classifier import FittedClassifier
 from .rows_in_files import kept_row_count
 
+if TYPE_CHECKING:
+    from ..flat import FlatModel
+
+# Columns and classes that have their place in the summary; of wide tables the others are left to `importance()`.
+MOST_COLUMNS, MOST_CLASSES = 30, 8
+
+
+def flattened(fitted: FittedClassifier, words: int | None) -> FlatModel:
+    """Return the model as plain tables, for whoever scores rows without Python."""
+    from ..flat.flattening import flat_model
+
+    if words is not None and (isinstance(words, bool) or not isinstance(words, int) or words < 0):
+        raise InvalidSetting(Setting("words", words), " is no number of words; give 0 or more, or None for all.")
+    return flat_model(fitted.model, words=words)
+
 
 def column_probabilities(fitted: FittedClassifier, column: str) -> TableLike:
     """Return P(value | class) of a column as a frame; for numbers, the location and the width of each class."""
-    known, model = fitted.schema[column], fitted.model
+    name, model = fitted.schema[column].name, fitted.model
     if column not in model.schema:
         raise InvalidInput(
             f"Column {column!r} is not used: the columns in use are {list(model.schema.names)}.", column=column
         )
-    return probabilities(model, known)
+    return frame(dict(model.parts[name].table([str(label) for label in model.classes.labels])))
 
 
-def strongest_words(fitted: FittedClassifier, label: Label, top: int, column: str | None) -> TableLike:
-    """Return the words that contribute most to a class as a frame."""
-    return words_for_class(fitted.model, label, top, column)
-
-
-def importance_of_columns(fitted: FittedClassifier) -> TableLike:
-    """Return the mutual information of each column and the class as a frame, the highest first."""
-    return importance_frame(information_of_columns(fitted))
+# -- mutual information ------------------------------------------------------------------------------------------------
 
 
 def information_of_columns(fitted: FittedClassifier) -> dict[str, Information]:
-    """Return the mutual information of each column and the class."""
+    """Return the mutual information of each column and the class, from counts of values and bins.
+
+    Of numbers whose bins were not counted it is what was measured on some rows; otherwise there is none, and none of
+    vectors and texts. A missing value contributes nothing, unless it is a value like any other.
+    """
     counts, weights = fitted.all_counts, fitted.state.row_weights or {}
     measured = measured_information(fitted)
-    known = {} if measured is None else measured.known(float(fitted.counts.rows.sum()))
-    each = np.array([weights.get(label, 1.0) for label in counts.classes.labels])
-    return information(fitted.model, counts, known, each)
+    on_rows = {} if measured is None else measured.known(float(fitted.counts.rows.sum()))
+    heaviest = np.array([weights.get(label, 1.0) for label in counts.classes.labels])
+    bins = {} if counts.joint is None else fine_bins_of(counts.joint)
+    source = InformationSource(counts, bins, on_rows, heaviest)
+    return {name: part.information(source) for name, part in fitted.model.parts.items()}
 
 
 def measured_information(fitted: FittedClassifier) -> MeasuredInformation | None:
@@ -66,30 +83,64 @@ def measured_information(fitted: FittedClassifier) -> MeasuredInformation | None
     return measured if some is None else measure_information(some)
 
 
+def importance_of_columns(fitted: FittedClassifier) -> TableLike:
+    """Return the mutual information of each column and the class in bits, the highest first, with its error."""
+    measured = information_of_columns(fitted)
+    names = strongest_first(measured)
+    figures = {key: [getattr(measured[name], key) for name in names] for key in Information._fields}
+    return frame({"column": names, **figures})
+
+
 def feature_importances(fitted: FittedClassifier) -> Floats:
     """Return the mutual information of the columns, divided by its sum."""
-    told = information_of_columns(fitted)
-    unknown = [name for name, one in told.items() if one.bits != one.bits]
+    measured = information_of_columns(fitted)
+    unknown = [name for name, figures in measured.items() if np.isnan(figures.bits)]
     if unknown:
         raise InvalidInput(
             f"There is no mutual information of {listed_parts([*map(repr, unknown[:3])])}"
             f"{f' and {len(unknown) - 3} more columns' * (len(unknown) > 3)}: vectors and texts have none, and "
             "numbers have it after `fit`."
         )
-    bits = np.array([told[name].bits if name in told else 0.0 for name in fitted.schema.names])
+    bits = np.array([measured[name].bits if name in measured else 0.0 for name in fitted.schema.names])
     return bits / bits.sum() if bits.any() else bits
+
+
+# -- in words ----------------------------------------------------------------------------------------------------------
 
 
 def summary_of(fitted: FittedClassifier) -> str:
     """Return what was learned, in words."""
-    remarks = [f"Note: {remark}" for remark in about_target(fitted.all_counts.classes.labels)]
+    counts, model, information = fitted.all_counts, fitted.model, information_of_columns(fitted)
+    rows, labels = counts.rows.sum(), counts.classes.labels
+    order = sorted(zip(labels, counts.rows, strict=True), key=lambda pair: -pair[1])[:MOST_CLASSES]
+    shares = ", ".join(f"{label} {n / rows:.1%}" if rows else f"{label}" for label, n in order)
+    lines = [f"{rows:.10g} rows, {len(labels)} classes: {shares}{' …' if len(labels) > MOST_CLASSES else ''}"]
+    lines += [f"Note: {remark}" for remark in about_target(labels)]
     expected, measured = fitted.state.expected, measured_information(fitted)
-    remarks += [] if expected is None else [expected.describe()]
+    lines += [] if expected is None else [expected.describe()]
     if measured is not None and not measured.fresh and fitted.counts.joint is None:
-        remarks.append(_remark_on_stale_figures(measured, float(fitted.counts.rows.sum())))
-    counts, told = fitted.all_counts, information_of_columns(fitted)
-    kept = [f"kept beside the counts: {kept_row_count(fitted)}"] if fitted.parameters.leaves_choices else []
-    return "\n".join([summary(fitted.model, counts, fitted.schema, told, remarks), *kept, *summary_of_tuning(fitted)])
+        lines.append(_remark_on_stale_figures(measured, float(fitted.counts.rows.sum())))
+    names = strongest_first(information)
+    if not all(np.isnan(information[name].bits) for name in names):
+        lines.append("Mutual information of each column and the class:")
+    for name in names[:MOST_COLUMNS]:
+        bits = information[name].bits
+        lines.append(f"{'' if np.isnan(bits) else f'{bits:.3f} bits':10}  {model.parts[name].describe()}")
+    if len(names) > MOST_COLUMNS:
+        lines.append(f"… and {len(names) - MOST_COLUMNS:,} more columns: importance()")
+    sizes = [len(table.values) for table in model.label_tables.values()]
+    if sizes:
+        power = float(np.log10(np.maximum(sizes, 1)).sum())
+        whole = len(labels) * int(np.prod([float(size) for size in sizes])) if power < 15 else None
+        combinations = f"about 10^{power + np.log10(len(labels)):.0f}" if whole is None else f"{whole:,}"
+        lines.append(
+            f"{len(labels) * sum(sizes):,} probabilities stand for the columns of labels (K·ΣS); "
+            f"all combinations would take {combinations} (K·ΠS)."
+        )
+    lines += [f"Note: {hint}" for hint in fitted.schema.hints]
+    if fitted.parameters.leaves_choices:
+        lines.append(f"retained sample: {kept_row_count(fitted)}")
+    return "\n".join([*lines, *summary_of_tuning(fitted)])
 
 
 def _remark_on_stale_figures(measured: MeasuredInformation, rows: float) -> str:
@@ -106,28 +157,17 @@ def summary_of_tuning(fitted: FittedClassifier) -> list[str]:
     """Return what was tuned on top of the counts, a line for each."""
     parameters, tuning = fitted.parameters, fitted.tuning
     if fitted.weights is not None:
-        return _summary_of_weights(fitted)
+        if not fitted.has_weighted_columns:
+            return [
+                "columns: each contributes by itself, because columns or classes have changed since weights were fitted"
+            ]
+        stale = [] if fitted.is_calibrated else ["rows or settings have changed since the weights were fitted"]
+        return [*fitted.state.tuning.smoothing_lines(), *fitted.model.summary_lines(), *stale]
     if parameters.model != "textbook":
-        return [_reason_for_textbook(fitted), *tuning.summary_lines()]
+        why = why_textbook(fitted.counts.rows, fitted.state.expected is None, parameters.recipe)
+        return [why, *tuning.summary_lines()]
     if parameters.chooses_smoothing and tuning.smoothing is None:
         return ["smoothing: 1, for there were no rows to choose it with", *tuning.summary_lines()]
     if not tuning.calibrated and not parameters.chooses_smoothing:
         return []
     return replace(tuning, fresh=fitted.is_calibrated).summary_lines()
-
-
-def _summary_of_weights(fitted: FittedClassifier) -> list[str]:
-    """Return which weights were fitted, and by how much they lower the log loss."""
-    assert fitted.weights is not None
-    if not fitted.has_weighted_columns:
-        return [
-            "columns: each contributes by itself, because columns or classes have changed since weights were fitted"
-        ]
-    stale = [] if fitted.is_calibrated else ["rows or settings have changed since the weights were fitted"]
-    lines, tuning = fitted.model.summary_lines(), fitted.state.tuning
-    return [*tuning.smoothing_lines(), *lines, *stale]
-
-
-def _reason_for_textbook(fitted: FittedClassifier) -> str:
-    """Return why the textbook model answers although the joint model was set."""
-    return why_textbook(fitted.counts.rows, fitted.state.expected is None, fitted.parameters.recipe)

@@ -9,8 +9,8 @@ from ..data.frame import Frame
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..model.protocols import FittedModel
-from .evidence import Behind, Evidence, Spread
-from .text_evidence import texts_behind
+from .evidence import Evidence, Provenance
+from .words import texts_behind
 
 
 def explained(
@@ -23,29 +23,28 @@ def explained(
     joint = None if pairs is None else np.empty(scores.shape)
     codes, answer = np.empty((len(tables), size), dtype=np.int32), np.empty(size, dtype=np.int64)
 
-    def take(at: slice, columns: Matrices) -> None:
-        answer[at] = model.scorer.most_probable(columns, threads)
-        scores[at], part = model.contributions(columns, threads)
+    def explain_block(block: slice, columns: Matrices) -> None:
+        answer[block] = model.scorer.most_probable(columns, threads)
+        scores[block], of_joint_terms = model.contributions(columns, threads)
         if joint is not None:
-            joint[at] = part
+            joint[block] = of_joint_terms
         if tables:
-            codes[:, at] = model.label_codes(columns).T
+            codes[:, block] = model.label_codes(columns).T
 
-    model.each_block(take, source, threads)
-    known = dict(zip(tables, codes, strict=True))
-    numbers = {name: Spread(*summary) for name, summary in model.number_summaries.items()}
-    texts = texts_behind(model, source)
-    behind = Behind(source, tables, known, numbers, rows, pseudo_counts, pairs, texts, model.joint_terms)
-    prior = model.scorer.temper(model.scorer.log_prior)
+    model.each_block(explain_block, source, threads)
+    codes_of = dict(zip(tables, codes, strict=True))
+    about = rows, pseudo_counts, pairs, texts_behind(model, source), model.joint_terms
+    provenance = Provenance(source, tables, codes_of, model.number_summaries, *about)
+    base = model.scorer.temper(model.base)
     scores *= model.scorer.scale
     joint = None if joint is None else joint * model.scorer.scale
-    others = opponents(prior + scores.sum(axis=1), prior, answer, labels, against)
+    others = opponents(base + scores.sum(axis=1), base, answer, labels, against)
     tempering = (model.scorer.scale, model.scorer.bias)
     names = (*model.schema.names, *(pairs or ()))
-    return Evidence(names, labels, prior, scores, answer, others, behind, *tempering, joint, model.scorer.floor)
+    return Evidence(names, labels, base, scores, answer, others, provenance, *tempering, joint, model.scorer.floor)
 
 
-def opponents(joint: Floats, prior: Floats, answer: Longs, labels: tuple[Label, ...], against: Label) -> Longs:
+def opponents(joint: Floats, base: Floats, answer: Longs, labels: tuple[Label, ...], against: Label) -> Longs:
     """Return which class each answer is compared with: the one given or, where that is the answer, the runner-up."""
     if against is not None and against not in labels:
         raise InvalidInput(
@@ -54,7 +53,7 @@ def opponents(joint: Floats, prior: Floats, answer: Longs, labels: tuple[Label, 
     row = np.arange(len(joint))
     others = joint.copy()
     others[row, answer] = -np.inf
-    others[np.isneginf(others).all(axis=1)] = prior  # all others are ruled out
+    others[np.isneginf(others).all(axis=1)] = base  # all others are ruled out
     others[row, answer] = -np.inf
     best = others.argmax(axis=1)
     best = np.where((best == answer) & (joint.shape[1] > 1), (answer + 1) % joint.shape[1], best)

@@ -14,46 +14,26 @@ from scipy.special import logsumexp
 from .._frames import frame, frame_of_arrow
 from .._types import Codes, Floats, FrameLike, Label, Longs, Mask, TableLike
 from ..families.categorical import LogTable
-from ..families.family import fraction, rounded_number
+from ..families.family import fraction
 from ..model.scorer import posterior
-from .bar_chart import highlighted_text, text_bar_chart
-from .cells import cell_texts
-from .evidence_html import evidence_html
-from .evidence_lines import PRIOR, evidence_picture
-from .text_evidence import TextEvidence, text_column
+from .evidence_lines import AVERAGE, PRIOR, cell_texts, evidence_html, highlighted_text, text_picture
+from .words import TextEvidence, text_column
 
 # Rows that are drawn; of more than these only the first are.
 DRAWN = 3
 
 
-class Spread(NamedTuple):
-    """How many numbers of a column each class has, where they lie and how wide, [class]."""
-
-    n: Floats
-    mean: Floats
-    ssd: Floats
-
-    def describe(self, k: int) -> str:
-        """Return where the numbers of a class lie, in words."""
-        return (
-            f"{rounded_number(self.mean[k], 4)} ± {rounded_number(np.sqrt(self.ssd[k] / self.n[k]), 2)}"
-            if self.n[k]
-            else "none"
-        )
-
-
-class Behind(NamedTuple):
-    """What stands behind the contributions: the rows themselves, and the counts they were estimated from."""
+class Provenance(NamedTuple):
+    """Where contributions come from: the rows themselves, and the counts that they were estimated from."""
 
     source: TableLike
     tables: Mapping[str, LogTable]  # of the columns of labels
     codes: dict[str, Codes]  # which value of its table each row holds
-    numbers: dict[str, Spread]  # of the columns of numbers
+    numbers: Mapping[str, tuple[Floats, Floats, Floats]]  # how many, their mean and sum of squared deviations, [class]
     rows: Floats  # how many there are of each class
     pseudo_counts: float | None  # of each class in the prior; None if it was given
-    pairs: Mapping[str, tuple[str, str]] | None = (
-        None  # of columns with a joint contribution, by name; None in textbook naive Bayes
-    )
+    # Of columns with a joint contribution, by name; None in textbook naive Bayes.
+    pairs: Mapping[str, tuple[str, ...]] | None = None
     texts: Mapping[str, TextEvidence] = {}  # of columns of texts, by name
     joint: str = ""  # what joint terms are, in words
 
@@ -62,7 +42,7 @@ class Behind(NamedTuple):
 class Evidence:
     """The contribution of each column to the score of each class, for some rows.
 
-    Summed over the columns, with the prior, contributions are the log joint whose softmax is `predict_proba`, up to
+    Summed over the columns, with the base, contributions are the log joint whose softmax is `predict_proba`, up to
     the `floor` under probabilities of the default model. A bar of the picture is the lead of the most probable class,
     `answer`, over the one it is compared with, `against`. Costs change what is decided, not what is probable: they have
     no part in it.
@@ -73,15 +53,16 @@ class Evidence:
         The columns, and then the pairs of columns that have a contribution beyond both.
     classes : tuple
         The classes, in the order of the scores.
-    prior : ndarray of shape (n_classes,)
-        The log prior; in a calibrated model with the bias of each class.
+    base : ndarray of shape (n_classes,)
+        What contributions are added to: the log prior in textbook naive Bayes, with the bias of each class if it is
+        calibrated; in the default model the scores of an average row.
     scores : ndarray of shape (n_samples, n_columns, n_classes)
         The contributions; in a calibrated model times `scale`.
     answer : ndarray of shape (n_samples,)
         The place of the most probable class of each row.
     against : ndarray of shape (n_samples,)
         The place of the class that it is compared with.
-    behind : Behind
+    provenance : Provenance
         The rows themselves, and the counts behind the contributions.
     scale : float, default=1.0
         The scale of a calibrated model.
@@ -113,11 +94,11 @@ class Evidence:
 
     columns: tuple[str, ...]
     classes: tuple[Label, ...]
-    prior: Floats
+    base: Floats
     scores: Floats
     answer: Longs
     against: Longs
-    behind: Behind
+    provenance: Provenance
     scale: float = 1.0
     bias: Floats | None = None
     joint: Floats | None = None
@@ -126,15 +107,20 @@ class Evidence:
     def __len__(self) -> int:
         return len(self.scores)
 
+    @property
+    def base_name(self) -> str:
+        """What the base is called: "(prior)", or "(average row)" in the default model."""
+        return PRIOR if self.provenance.pairs is None else AVERAGE
+
     @cached_property
     def log_joint(self) -> Floats:
         """The log joint, log P(row, class), as [row, class], up to terms that all classes share."""
-        return np.asarray(self.prior + self.scores.sum(axis=1))
+        return np.asarray(self.base + self.scores.sum(axis=1))
 
     @cached_property
     def probabilities(self) -> Floats:
-        """The probabilities, P(class | row), as [row, class]; the prior, if every class is ruled out."""
-        return posterior(self.log_joint, np.asarray(self.prior - logsumexp(self.prior)), floor=self.floor)
+        """The probabilities, P(class | row), as [row, class]; the base, if every class is ruled out."""
+        return posterior(self.log_joint, np.asarray(self.base - logsumexp(self.base)), floor=self.floor)
 
     @cached_property
     def ruled_out(self) -> Mask:
@@ -143,15 +129,20 @@ class Evidence:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {name: at for at, name in enumerate(self.columns)}
+        return {name: place for place, name in enumerate(self.columns)}
 
     @property
     def own(self) -> Floats:
         """The part of `scores` that comes from each column's own values, [row, column, class]."""
         return self.scores if self.joint is None else self.scores - self.joint
 
+    def _lead(self, row: int, scores: Floats) -> Floats:
+        """Return by how much scores [..., class] are higher for the predicted class than for the other one."""
+        with np.errstate(invalid="ignore"):  # both may be ruled out
+            return np.asarray(scores[..., self.answer[row]] - scores[..., self.against[row]])
+
     def parts(self, row: int = 0) -> list[tuple[str, float, float]]:
-        """Return the leads of the answer by own values and through joint terms.
+        """Return the contribution of each column to the log-odds by its own values and through joint terms.
 
         Parameters
         ----------
@@ -161,19 +152,18 @@ class Evidence:
         Returns
         -------
         list of tuple
-            Of each column its name, its lead by its own values and its lead through joint terms, in the order of
+            Of each column its name, the log-odds by its own values and those through joint terms, in the order of
             `bars`.
         """
-        k, other = self.answer[row], self.against[row]
+        total = self._lead(row, self.scores[row])
+        joint = np.zeros(len(total)) if self.joint is None else self._lead(row, self.joint[row])
         with np.errstate(invalid="ignore"):
-            total = self.scores[row, :, k] - self.scores[row, :, other]
-            joint = np.zeros(len(total)) if self.joint is None else self.joint[row, :, k] - self.joint[row, :, other]
             own = total - joint
-        at = [self._places[name] for name, _ in self.bars(row)[1:]]
-        return [(self.columns[place], float(own[place]), float(joint[place])) for place in at]
+        places = ((name, self._places[name]) for name, _ in self.bars(row)[1:])
+        return [(name, float(own[place]), float(joint[place])) for name, place in places]
 
     def bars(self, row: int = 0) -> list[tuple[str, float]]:
-        """Return the lead of the answer by the prior and by each column, the strongest first.
+        """Return the contribution of the prior and of each column to the log-odds, the strongest first.
 
         Infinite where one of the two classes is ruled out; NaN where both are.
 
@@ -185,21 +175,19 @@ class Evidence:
         Returns
         -------
         list of tuple
-            The name and the lead of the prior, and of each column.
+            The name and the log-odds of the prior, and of each column.
         """
-        k, other = self.answer[row], self.against[row]
-        with np.errstate(invalid="ignore"):
-            first = float(self.prior[k] - self.prior[other])
-            leads = self.scores[row, :, k] - self.scores[row, :, other]
+        leads = self._lead(row, self.scores[row])
         order = np.argsort(-np.nan_to_num(np.abs(leads), nan=np.inf), kind="stable")
-        return [(PRIOR, first), *((self.columns[at], float(leads[at])) for at in order)]
+        base = float(self._lead(row, self.base))
+        return [(self.base_name, base), *((self.columns[place], float(leads[place])) for place in order)]
 
     # -- as tables ----------------------------------------------------------------------------------------------
 
     def frame(self) -> FrameLike:
         """Return all contributions as a data frame.
 
-        `part` is "prior", "own" (by the column's own values), "joint" (through joint terms) or "pair" (of columns). The
+        `part` is "base", "own" (by the column's own values), "joint" (through joint terms) or "pair" (of columns). The
         scores of all lines of a row add up to its log joint.
 
         Returns
@@ -207,38 +195,34 @@ class Evidence:
         DataFrame
             A line for each row and part of a column, with the score of each class.
         """
-        rows, kinds = len(self), self._kinds
-        names, parts = [PRIOR, *(self.columns[at] for at, _ in kinds)], ["prior", *(part for _, part in kinds)]
-        texts = [self._texts(name, 0, rows) for name in self.columns]
-        cells = [pa.repeat("", rows), *(texts[at] for at, _ in kinds)]
-        # Part by part they lie one after the other; a line takes one of each.
-        lines = (np.arange(rows)[:, None] + rows * np.arange(len(names))).ravel()
-        none = np.zeros(self.scores.shape) if self.joint is None else self.joint
-        said = {"own": self.own, "joint": none, "pair": self.scores}
-        each = np.empty((rows, len(names), len(self.classes)))
-        each[:, 0] = self.prior
-        for line, (at, part) in enumerate(kinds, 1):
-            each[:, line] = said[part][:, at]
-        scores = each.reshape(-1, len(self.classes))
-        places = {
+        rows, pairs = len(self), self.provenance.pairs or ()
+        both = [("own", self.own)] if self.joint is None else [("own", self.own), ("joint", self.joint)]
+        names, parts, texts, scores = [self.base_name], ["base"], [pa.repeat("", rows)], [np.tile(self.base, (rows, 1))]
+        for place, name in enumerate(self.columns):
+            text = self._texts(name, 0, rows)
+            for part, contributions in [("pair", self.scores)] if name in pairs else both:
+                names.append(name)
+                parts.append(part)
+                texts.append(text)
+                scores.append(contributions[:, place])
+        # Part by part they lie one after the other; the lines of the frame go row by row.
+        part_of_line = pa.array(np.tile(np.arange(len(names)), rows))
+        cells = pa.concat_arrays(texts).take(pa.array(np.arange(rows * len(names)).reshape(len(names), rows).T.ravel()))
+        by_class = np.stack(scores, axis=1).reshape(-1, len(self.classes))
+        columns = {
             "row": np.repeat(np.arange(rows), len(names)),
-            "column": pa.array(names).take(pa.array(lines // max(rows, 1))),
-            "part": pa.array(parts).take(pa.array(lines // max(rows, 1))),
-            "value": pa.concat_arrays(cells).take(pa.array(lines)),
+            "column": pa.array(names).take(part_of_line),
+            "part": pa.array(parts).take(part_of_line),
+            "value": cells,
         }
-        shown = {f"score of {label}": np.ascontiguousarray(scores[:, k]) for k, label in enumerate(self.classes)}
-        return frame_of_arrow(pa.table(places | shown))
-
-    @property
-    def _kinds(self) -> list[tuple[int, str]]:
-        """The lines of the frame: the place of a column, and which part of it."""
-        pairs, both = self.behind.pairs or (), ("own",) if self.joint is None else ("own", "joint")
-        return [(at, p) for at, name in enumerate(self.columns) for p in (("pair",) if name in pairs else both)]
+        for k, label in enumerate(self.classes):
+            columns[f"score of {label}"] = np.ascontiguousarray(by_class[:, k])
+        return frame_of_arrow(pa.table(columns))
 
     def fractions(self, row: int = 0) -> str:
         """Return the arithmetic of the textbook for one row: a line of unreduced fractions for each class.
 
-        Labels are fractions, densities plain numbers, and a column that contributes nothing is left out. The most
+        Labels are fractions, densities plain numbers, and a column that contributes nothing is omitted. The most
         probable class comes first. A calibrated model has a last line on its scale and biases.
 
         Parameters
@@ -252,36 +236,38 @@ class Evidence:
             The lines.
         """
         lines = []
-        for k in np.argsort(-self.log_joint[row], kind="stable"):
-            factors = [self._prior_fraction(int(k)), *(self._fraction(name, row, int(k)) for name in self.columns)]
-            lines.append(f"{self.classes[k]}  {' · '.join(one for one in factors if one)}")
-        return "\n".join([*lines, *self._tempering()])
-
-    def _tempering(self) -> list[str]:
-        """Return what becomes of the products of a calibrated model, in a line."""
-        if self.scale == 1.0 and self.bias is None:
-            return []
-        times: list[float] = [] if self.bias is None else np.exp(self.bias).tolist()
-        each = ", ".join(f"{by:.4g} for {label}" for label, by in zip(self.classes, times, strict=False))
-        return [f"calibrated: each to the power {self.scale:.4g}{f', then times {each}' if each else ''}"]
+        for k in np.argsort(-self.log_joint[row], kind="stable").tolist():
+            factors = [self._prior_fraction(k), *(self._fraction(name, row, k) for name in self.columns)]
+            lines.append(f"{self.classes[k]}  {' · '.join(filter(None, factors))}")
+        if self.scale != 1.0 or self.bias is not None:
+            factors = [] if self.bias is None else np.exp(self.bias).tolist()
+            listed = ", ".join(
+                f"{factor:.4g} for {label}" for factor, label in zip(factors, self.classes, strict=False)
+            )
+            lines.append(f"calibrated: each to the power {self.scale:.4g}{f', then times {listed}' if listed else ''}")
+        return "\n".join(lines)
 
     def _prior_fraction(self, k: int) -> str:
-        rows, pseudo = self.behind.rows, self.behind.pseudo_counts
-        if pseudo is None or self.behind.pairs is not None:
+        rows, pseudo = self.provenance.rows, self.provenance.pseudo_counts
+        if pseudo is None or self.provenance.pairs is not None:
             bias = 0.0 if self.bias is None else self.bias[k]
-            return f"{np.exp((self.prior[k] - bias) / self.scale):.6g}"
+            return f"{np.exp((self.base[k] - bias) / self.scale):.6g}"
         return fraction(rows[k], rows.sum(), pseudo, len(rows))
 
     def _fraction(self, name: str, row: int, k: int) -> str:
-        if name in self.behind.tables and self.behind.pairs is None:
-            return self.behind.tables[name].fraction(k, int(self.behind.codes[name][row]))
+        """Return what a column multiplies by; as a power of e where the number is too small or too large."""
+        if name in self.provenance.tables and self.provenance.pairs is None:
+            return self.provenance.tables[name].fraction(k, int(self.provenance.codes[name][row]))
         scores = self.scores[row, self._places[name]]
-        return factor_text(scores[k] / self.scale) if scores.any() else ""
+        if not scores.any():
+            return ""
+        score = scores[k] / self.scale
+        return f"{np.exp(score):.6g}" if abs(score) < 600 or np.isneginf(score) else f"exp({score:.6g})"
 
     def words(self, row: int = 0, column: str | None = None) -> FrameLike:
         """Return the contribution of each word of a text as a data frame, the strongest first.
 
-        The scores add up to that of the column, save for the contribution of absent words.
+        The scores add up to that of the column, except for the contribution of absent words.
 
         Parameters
         ----------
@@ -295,16 +281,14 @@ class Evidence:
         DataFrame
             A line for each word: its score of each class, and the texts of each class that hold it.
         """
-        texts = self.behind.texts[text_column(list(self.behind.texts), column)]
-        k, other = int(self.answer[row]), int(self.against[row])
-        said = texts.contributions(row)
-        order = said.strongest(k, other, len(said.names))
-        scores = {f"score of {label}": said.scores[order, at] for at, label in enumerate(self.classes)}
-        met = {f"texts of {label}": said.texts[order, at] for at, label in enumerate(self.classes)}
-        return frame({"word": [said.names[at] for at in order], **scores, **met})
+        words = self._text(column).contributions(row)
+        order = words.strongest(int(self.answer[row]), int(self.against[row]), len(words.names))
+        scores = {f"score of {label}": words.scores[order, k] for k, label in enumerate(self.classes)}
+        texts = {f"texts of {label}": words.texts[order, k] for k, label in enumerate(self.classes)}
+        return frame({"word": [words.names[place] for place in order], **scores, **texts})
 
     def message(self, row: int = 0, column: str | None = None) -> str:
-        """Return a text for a terminal, its words colored: blue for the answer, orange against it.
+        """Return a text for a terminal, its words colored: blue for the predicted class, orange against it.
 
         Parameters
         ----------
@@ -318,15 +302,18 @@ class Evidence:
         str
             The text with the escape codes of a terminal.
         """
-        texts = self.behind.texts[text_column(list(self.behind.texts), column)]
-        return highlighted_text(*texts.strengths(row, int(self.answer[row]), int(self.against[row])))
+        return highlighted_text(*self._text(column).strengths(row, int(self.answer[row]), int(self.against[row])))
+
+    def _text(self, column: str | None) -> TextEvidence:
+        texts = self.provenance.texts
+        return texts[text_column(list(texts), column)]
 
     # -- as pictures --------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        pictures = (evidence_picture(self, row) for row in range(min(len(self), DRAWN)))
+        pictures = [text_picture(self, row) for row in range(min(len(self), DRAWN))]
         more = [f"… and {len(self) - DRAWN} more rows"] if len(self) > DRAWN else []
-        return "\n\n".join([*map(text_bar_chart, pictures), *more])
+        return "\n\n".join([*pictures, *more])
 
     __repr__ = __str__
 
@@ -351,14 +338,8 @@ class Evidence:
 
     def _texts(self, name: str, begin: int, end: int) -> pa.Array:
         """Return what some rows hold in a column, as an Arrow array of texts."""
-        if name in (self.behind.pairs or ()):
-            both = (self._texts(one, begin, end).to_pylist() for one in (self.behind.pairs or {})[name])
+        pairs = self.provenance.pairs or {}
+        if name in pairs:
+            both = (self._texts(column, begin, end).to_pylist() for column in pairs[name])
             return pa.array([" × ".join(cells) for cells in zip(*both, strict=True)], pa.string())
-        return cell_texts(self.behind.source, name, begin, end)
-
-
-def factor_text(score: float) -> str:
-    """Return what a score multiplies by; as a power of e where the number itself would be too small or too large."""
-    if abs(score) < 600 or np.isneginf(score):
-        return f"{np.exp(score):.6g}"
-    return f"exp({score:.6g})"
+        return cell_texts(self.provenance.source, name, begin, end)

@@ -30,64 +30,55 @@ GRID = np.arange(-WIDEST * STEPS, WIDEST * STEPS + 1) / STEPS
 # The least gap between light and heavy tails (without skewness there is none), and tails that nothing reaches.
 SLIGHT, HEAVIEST = 1e-6, 1e100
 # Nodes along each of two classes when their sum is averaged; and how far apart classes are (in logarithms, and in
-# standard deviations beside) when only the larger one counts.
-NODES, APART, BESIDE = 4, 20.0, 8.0
-
-
-def tail_probability(level: float) -> float:
-    """Return the probability left on each side of an interval of this level."""
-    return (1 - check_level(level)) / 2
+# standard deviations in addition) when only the larger one counts.
+NODES, APART, DEVIATIONS = 4, 20.0, 8.0
 
 
 def prior_cumulants(model: NaiveModel, rows: Floats, smoothing: float | None) -> Cumulants:
-    """Return what is known of the log prior, [class]: a Dirichlet posterior with λ, or certainty if it was given.
+    """Return the cumulants of the log prior, [class]: a Dirichlet posterior with λ, or certainty if it was given.
 
     Shares of a Dirichlet are gamma variables over their sum, which all classes share; without it they are independent.
     """
     if smoothing is None:
         return Cumulants.certain(model.log_prior)
-    known = log_gamma_cumulants(rows + smoothing)
-    return Cumulants(*(np.where(rows + smoothing > 0, figure, 0.0) for figure in known))._replace(
-        mean=np.where(rows + smoothing > 0, known.mean, -np.inf)
-    )
+    gamma, there = log_gamma_cumulants(rows + smoothing), rows + smoothing > 0
+    cumulants = Cumulants(*(np.where(there, part, 0.0) for part in gamma))
+    return cumulants._replace(mean=np.where(there, gamma.mean, -np.inf))
 
 
 def interval(
-    model: FittedModel, source: TableLike, threads: int, prior: Cumulants, tail: float
+    model: FittedModel, source: TableLike, threads: int, prior: Cumulants, level: float
 ) -> tuple[Floats, Floats]:
-    """Return the least and the largest probability of each row and class, leaving out this tail on both sides."""
+    """Return the least and the largest probability of each row and class, at a level such as 0.9."""
+    tail = (1 - check_level(level)) / 2
 
-    def ask(_: slice, columns: Matrices) -> tuple[Floats, Floats]:
-        answer = model.scorer.posterior(columns, threads)  # first: it refuses what cannot be scored
+    def limits_of_block(_: slice, columns: Matrices) -> tuple[Floats, Floats]:
+        predicted = model.scorer.posterior(columns, threads)  # first: it refuses what cannot be scored
         low, high = probability_limits(log_joint_cumulants(model.textbook, columns, threads, prior), tail)
         # The mean of a density weighs its heights: far from all rows it can lie beyond the quantiles.
-        return np.minimum(low, answer), np.maximum(high, answer)
+        return np.minimum(low, predicted), np.maximum(high, predicted)
 
-    low, high = zip(*model.each_block(ask, source, threads), strict=True)
+    low, high = zip(*model.each_block(limits_of_block, source, threads), strict=True)
     return np.concatenate(low), np.concatenate(high)
 
 
 def log_joint_cumulants(model: NaiveModel, columns: Mapping[str, Matrix], threads: int, prior: Cumulants) -> Cumulants:
-    """Return what is known of log P(row, class), [row, class]: everything that is added to it, adds here."""
+    """Return the cumulants of log P(row, class), [row, class]: of what is added to it, cumulants add."""
     shape = (number_of_rows(columns), len(model.classes))
     joint = start = Cumulants(*(np.broadcast_to(part, shape) for part in prior))
     for name, likelihood in model.likelihoods.items():
         joint = joint + likelihood.uncertainty(columns[name], threads)
-    joint, start = (tempered_cumulants(part, model) for part in (joint, start))
-    variance = np.maximum(joint.variance, 0.0)  # differences may dip below 0 by rounding
+    if model.tempered:  # a calibrated model predicts by bias + scale · log joint
+        bias = 0.0 if model.bias is None else model.bias
+        scaled = (part.times(model.scale) for part in (joint, start))
+        joint, start = (part._replace(mean=part.mean + bias) for part in scaled)
+    joint = joint._replace(variance=np.maximum(joint.variance, 0.0))  # differences may dip below 0 by rounding
     lost = np.isneginf(joint.mean).all(axis=1, keepdims=True)  # every class is ruled out: only the prior is left
-    joint = joint._replace(variance=variance)
     return Cumulants(*(np.where(lost, first, sums) for first, sums in zip(start, joint, strict=True)))
 
 
-def tempered_cumulants(known: Cumulants, model: NaiveModel) -> Cumulants:
-    """Return what is known of bias + scale · log joint, as a calibrated model answers."""
-    known = known.times(model.scale)
-    return known if model.bias is None else known._replace(mean=known.mean + model.bias)
-
-
 def probability_limits(joint: Cumulants, tail: float) -> tuple[Floats, Floats]:
-    """Return the quantiles of P(class | row) on both sides, given what is known of the log joint."""
+    """Return the quantiles of P(class | row) on both sides, given the cumulants of the log joint."""
     low, high = np.empty(joint.mean.shape), np.empty(joint.mean.shape)
     table = quantile_table((tail, True), (tail, False))
     for rows in row_blocks(len(low), NODES * NODES):
@@ -97,15 +88,15 @@ def probability_limits(joint: Cumulants, tail: float) -> tuple[Floats, Floats]:
     return low, high
 
 
-def quantiles_of(known: Cumulants, table: Floats) -> Floats:
+def quantiles_of(cumulants: Cumulants, table: Floats) -> Floats:
     """Return the quantiles of the distributions that have these cumulants, [row, quantile]."""
-    at = np.clip((known.skewness() + WIDEST) * STEPS, 0.0, len(GRID) - 1.0)
-    line = np.minimum(at.astype(np.intp), len(GRID) - 2)
-    read = table[line] + (table[line + 1] - table[line]) * (at - line)[:, None]
+    place = np.clip((cumulants.skewness() + WIDEST) * STEPS, 0.0, len(GRID) - 1.0)
+    line = np.minimum(place.astype(np.intp), len(GRID) - 2)
+    read = table[line] + (table[line + 1] - table[line]) * (place - line)[:, None]
     gamma, further = read[:, 2::2], read[:, 3::2]
-    share = np.clip((known.excess() - read[:, 0]) / read[:, 1], 0.0, 1.0)
-    deviation = np.sqrt(known.variance)
-    out: Floats = known.mean[:, None] + deviation[:, None] * gamma + (deviation * share)[:, None] * further
+    share = np.clip((cumulants.excess() - read[:, 0]) / read[:, 1], 0.0, 1.0)
+    deviation = np.sqrt(cumulants.variance)
+    out: Floats = cumulants.mean[:, None] + deviation[:, None] * gamma + (deviation * share)[:, None] * further
     return out
 
 
@@ -117,33 +108,36 @@ def quantile_table(*tails: tuple[float, bool]) -> Floats:
     each quantile, that of the gamma and how much further that of the log-gamma lies. A quantile is named by the
     probability on its outer side, and whether that is the lower one.
     """
-    shape, known = 4 / np.maximum(np.abs(GRID), 1 / STEPS) ** 2, log_gamma_cumulants(SHAPES)
-    skewness, deviation = mirrored_figures(known.skewness(), 0.0, -known.skewness()), np.sqrt(known.variance)
+    shape, log_gamma = 4 / np.maximum(np.abs(GRID), 1 / STEPS) ** 2, log_gamma_cumulants(SHAPES)
+
+    def both_sides(left: Floats, middle: float, right: Floats) -> Floats:
+        """Return figures of left-skewed distributions, of one without skewness, and of right-skewed ones."""
+        return np.concatenate([left, [middle], right[::-1]])
+
+    skewness = both_sides(log_gamma.skewness(), 0.0, -log_gamma.skewness())
     columns = []
     for tail, lower in tails:
         middle = float(ndtri(tail) if lower else -ndtri(tail))
-        own, other = (gammaincinv, gammainccinv) if lower else (gammainccinv, gammaincinv)
-        right, left = ((inverse(shape, tail) - shape) / np.sqrt(shape) for inverse in (own, other))
+        inverses = (gammaincinv, gammainccinv) if lower else (gammainccinv, gammaincinv)
+        right, left = ((inverse(shape, tail) - shape) / np.sqrt(shape) for inverse in inverses)
         gamma = np.select([GRID > 0, GRID < 0], [right, -left], middle)
-        left, right = ((np.log(inverse(SHAPES, tail)) - known.mean) / deviation for inverse in (own, other))
-        columns += [gamma, np.interp(GRID, skewness, mirrored_figures(left, middle, -right)) - gamma]
+        left, right = (
+            (np.log(inverse(SHAPES, tail)) - log_gamma.mean) / np.sqrt(log_gamma.variance) for inverse in inverses
+        )
+        columns += [gamma, np.interp(GRID, skewness, both_sides(left, middle, -right)) - gamma]
     light = 1.5 * GRID**2
     # Beyond the skewness of every log-gamma variable only the gamma is left: no tails are heavy enough.
-    heavy = np.interp(GRID, skewness, mirrored_figures(known.excess(), 0.0, known.excess()), left=np.inf, right=np.inf)
+    excess = both_sides(log_gamma.excess(), 0.0, log_gamma.excess())
+    heavy = np.interp(GRID, skewness, excess, left=np.inf, right=np.inf)
     heavier = np.where(np.isfinite(heavy), np.maximum(heavy - light, SLIGHT), HEAVIEST)
     return np.stack([light, heavier, *columns], axis=1)
-
-
-def mirrored_figures(half: Floats, middle: float, other: Floats) -> Floats:
-    """Return figures of left-skewed distributions, of one without skewness, and of the mirrored ones."""
-    return np.concatenate([half, [middle], other[::-1]])
 
 
 # -- the sum of all other classes --------------------------------------------------------------------------------------
 
 
 def other_classes(classes: list[Cumulants]) -> list[Cumulants]:
-    """Return what is known of the logarithm of the sum of all other classes, for each class."""
+    """Return the cumulants of the logarithm of the sum of all other classes, for each class."""
     nothing = Cumulants.certain(np.full(classes[0].mean.shape, -np.inf))
     before = accumulate(classes[:-1], log_sum, initial=nothing)
     after = [*accumulate(classes[:0:-1], log_sum, initial=nothing)][::-1]
@@ -151,11 +145,11 @@ def other_classes(classes: list[Cumulants]) -> list[Cumulants]:
 
 
 def log_sum(a: Cumulants, b: Cumulants) -> Cumulants:
-    """Return what is known of log(exp a + exp b), [row]: averaged over both where both count, else the larger."""
+    """Return the cumulants of log(exp a + exp b), [row]: averaged over both where both count, else the larger."""
     larger = a.mean >= b.mean
-    out = Cumulants(*(np.where(larger, one, other) for one, other in zip(a, b, strict=True)))
+    out = Cumulants(*(np.where(larger, first, second) for first, second in zip(a, b, strict=True)))
     with np.errstate(invalid="ignore"):  # both may be ruled out
-        gap = np.abs(a.mean - b.mean) - BESIDE * (np.sqrt(a.variance) + np.sqrt(b.variance))
+        gap = np.abs(a.mean - b.mean) - DEVIATIONS * (np.sqrt(a.variance) + np.sqrt(b.variance))
     near = np.flatnonzero(gap < APART)
     if len(near):
         for part, averaged in zip(out, averaged_sum(a.of(near), b.of(near)), strict=True):
@@ -181,6 +175,6 @@ def averaged_sum(a: Cumulants, b: Cumulants) -> Cumulants:
 @cache
 def quadrature_nodes() -> tuple[Floats, Floats]:
     """Return the weights of a grid of two variables (Gauss and Hermite's), and its nodes as a table of quantiles."""
-    at, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     weights = weights / weights.sum()
-    return np.outer(weights, weights).ravel(), quantile_table(*((float(ndtr(-abs(z))), bool(z < 0)) for z in at))
+    return np.outer(weights, weights).ravel(), quantile_table(*((float(ndtr(-abs(z))), bool(z < 0)) for z in nodes))

@@ -8,36 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import narwhals.stable.v1 as nw
 
-from .._types import FrameLike, JsonObject, Label, TableLike
+from .._types import Floats, JsonObject, Label, TableLike
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.curves import ClassCurve, class_curve, reliability_of_bins
 from ..judge.metrics import RELIABILITY_BINS
 from ..judge.scores import Scores
-from ..markup.numbers import signed
-from ..markup.palette import Theme
-from .bar_chart import bar_length
-from .chart_theme import (
+from ..page.style import Theme
+from .charts import (
     SIZE,
     Chart,
     ThemeName,
     colors_of,
+    column_chart,
+    contribution_chart,
     distinct_names,
+    evidence_steps,
     import_altair,
     name_axis,
+    nomogram_axes,
+    nomogram_chart,
     theme_called,
+    waterfall_steps,
     with_theme,
 )
-from .column_charts import column_chart
+from .distributions import column_distributions
 from .evidence import Evidence
 from .evidence_lines import evidence_picture
-from .nomogram import ExplainsRows, nomogram_axes
-from .nomogram_chart import nomogram_chart
-from .waterfall_chart import waterfall_chart
+
+if TYPE_CHECKING:
+    from ..estimator.naive_bayes import NaiveBayes
 
 __all__ = [
     "calibration",
@@ -54,24 +58,13 @@ __all__ = [
 DRAWN_COLUMNS = 12
 
 
-class HasImportance(Protocol):
-    """A fitted `NaiveBayes`."""
-
-    def importance(self) -> FrameLike:
-        """Return the mutual information of each column and the class."""
-
-
-class HasColumns(ExplainsRows, HasImportance, Protocol):
-    """A fitted `NaiveBayes`, whose columns are drawn."""
-
-
 # -- scores ------------------------------------------------------------------------------------------------------------
 
 
 def calibration(
     scores: Scores | Mapping[str, Scores], level: float = 0.9, least: float = 1.0, theme: ThemeName = "light"
 ) -> Chart:
-    """Return a reliability diagram: the accuracy of answers of similar confidence.
+    """Return a reliability diagram: the accuracy of predictions of similar confidence.
 
     Parameters
     ----------
@@ -80,7 +73,7 @@ def calibration(
     level : float, default=0.9
         The level of the interval of each point (Jeffreys').
     least : float, default=1.0
-        The least number of rows of a point. Those of fewer are left out of the diagram, but not below it.
+        The least number of rows of a point. The diagram omits points of fewer rows; the bars below it do not.
     theme : {"light", "dark"}, default="light"
         The colors.
 
@@ -99,17 +92,16 @@ def calibration(
     """
     if not 0 < level < 1:
         raise InvalidInput(Setting("level", level), " must lie between 0 and 1, such as 0.9.")
-    named, look, alt = named_scores(scores), theme_called(theme), import_altair()
-    points = [
-        p for at, (name, one) in enumerate(named.items()) for p in reliability_points(name, one, level, at / len(named))
-    ]
-    width = 1 / RELIABILITY_BINS / len(named)
+    named, look, alt = _named_scores(scores), theme_called(theme), import_altair()
+    width, points = 1 / RELIABILITY_BINS / len(named), list[JsonObject]()
+    for index, (name, of_model) in enumerate(named.items()):
+        points += reliability_points(name, of_model, level, index * width)
     whole = alt.Chart(alt.InlineData(values=points)).encode(color=colors_of(alt, "model", list(named), look))
     base = whole.transform_filter(f"datum.rows >= {float(least)}")
-    sure = alt.X("confidence:Q", title="probability of the answer", scale=alt.Scale(domain=[0, 1]))
+    sure = alt.X("confidence:Q", title="probability of the predicted class", scale=alt.Scale(domain=[0, 1]))
     accuracy = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]))
     layers = [
-        diagonal(alt, "confidence", "accuracy", look),
+        _diagonal(alt, "confidence", "accuracy", look),
         base.mark_rule(opacity=0.5).encode(x=sure, y="low:Q", y2="high:Q"),
         base.mark_line(opacity=0.3).encode(x=sure, y=accuracy),
         base.mark_point(filled=True, opacity=1).encode(
@@ -154,18 +146,12 @@ def roc(scores: Scores | Mapping[str, Scores], label: Label = None, theme: Theme
     >>> scores = nv.Scores([[0.9, 0.1], [0.3, 0.7], [0.6, 0.4]], ["no", "yes", "yes"], ("no", "yes"))
     >>> chart = nv.plots.roc(scores)
     """
-    curves, look, alt = named_curves(scores, label), theme_called(theme), import_altair()
-    titles = {name: f"{name} (AUC {curve.area:.3f})" for name, curve in curves.items()}
-    points = [
-        {"curve": titles[name], "fall_out": x, "recall": y, "at": at}
-        for name, curve in curves.items()
-        for at, (x, y) in enumerate(zip(curve.fall_out.tolist(), curve.recall.tolist(), strict=True))
-    ]
-    of = found_class(curves)
-    lines = rate_lines(alt, points, ("fall_out", "false positive rate"), ("recall", f"true positive rate{of}"), look)
-    return with_theme(
-        alt.layer(diagonal(alt, "fall_out", "recall", look), lines).properties(width=SIZE, height=SIZE), look
-    )
+    curves, look, alt = _named_curves(scores, label), theme_called(theme), import_altair()
+    points = {f"{name} (AUC {curve.area:.3f})": (curve.fall_out, curve.recall) for name, curve in curves.items()}
+    of = _found_class(curves)
+    lines = _rate_lines(alt, points, ("fall_out", "false positive rate"), ("recall", f"true positive rate{of}"), look)
+    chart = alt.layer(_diagonal(alt, "fall_out", "recall", look), lines)
+    return with_theme(chart.properties(width=SIZE, height=SIZE), look)
 
 
 def precision_recall(scores: Scores | Mapping[str, Scores], label: Label = None, theme: ThemeName = "light") -> Chart:
@@ -191,17 +177,13 @@ def precision_recall(scores: Scores | Mapping[str, Scores], label: Label = None,
     >>> scores = nv.Scores([[0.9, 0.1], [0.3, 0.7], [0.6, 0.4]], ["no", "yes", "yes"], ("no", "yes"))
     >>> chart = nv.plots.precision_recall(scores)
     """
-    curves, look, alt = named_curves(scores, label), theme_called(theme), import_altair()
-    points = [
-        {"curve": name, "recall": x, "precision": y, "at": at}
-        for name, curve in curves.items()
-        for at, (x, y) in enumerate(zip(curve.recall.tolist()[1:], curve.precision.tolist()[1:], strict=True))
-    ]
+    curves, look, alt = _named_curves(scores, label), theme_called(theme), import_altair()
+    points = {name: (curve.recall[1:], curve.precision[1:]) for name, curve in curves.items()}
     rates = sorted({round(curve.base_rate, 6) for curve in curves.values()})
     chance = alt.Chart(alt.InlineData(values=[{"precision": rate} for rate in rates]))
     random = chance.mark_rule(strokeDash=[4, 4], color=look.muted).encode(y="precision:Q")
-    of = found_class(curves)
-    lines = rate_lines(alt, points, ("recall", f"recall{of}"), ("precision", f"precision{of}"), look)
+    of = _found_class(curves)
+    lines = _rate_lines(alt, points, ("recall", f"recall{of}"), ("precision", f"precision{of}"), look)
     return with_theme(alt.layer(random, lines).properties(width=SIZE, height=SIZE), look)
 
 
@@ -209,7 +191,7 @@ def precision_recall(scores: Scores | Mapping[str, Scores], label: Label = None,
 
 
 def evidence(evidence: Evidence, row: int = 0, theme: ThemeName = "light") -> Chart:
-    """Return the picture of one row of evidence: the lead of the answer by the prior and by each column.
+    """Return the picture of one row of evidence: the contributions of the prior and of each column to the log-odds.
 
     Parameters
     ----------
@@ -231,29 +213,9 @@ def evidence(evidence: Evidence, row: int = 0, theme: ThemeName = "light") -> Ch
     >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
     >>> chart = nv.plots.evidence(nb.explain({"sky": "rain"}))
     """
-    check_row(evidence, row)
-    alt, look, (title, lines, longest) = import_altair(), theme_called(theme), evidence_picture(evidence, row)
-    bars, above = [], ""
-    for line in lines:
-        part = line.kind in ("own", "joint")  # every column has these: bars are distinguished by their names
-        above = above if part else f"{line.name}  {line.value}".strip()
-        name = f"{above}: {line.name.strip()}" if part else above
-        lead = bar_length(line.lead, longest or 1.0) * (longest or 1.0)
-        bars.append({"column": name, "lead": lead, "said": signed(line.lead, 3), "why": line.note})
-    base = alt.Chart(alt.InlineData(values=bars)).encode(
-        x=alt.X("lead:Q", title="log-odds for the answer", scale=alt.Scale(padding=40)),  # room for the numbers
-        y=alt.Y("column:N", axis=name_axis(alt), sort=None),
-        tooltip=["column:N", "said:N", "why:N"],
-    )
-    colors = alt.condition("datum.lead < 0", alt.value(look.negative), alt.value(look.positive))
-    right, left = (
-        base.transform_filter(f"datum.lead {sign} 0")
-        .mark_text(align=align, dx=dx, color=look.ink)
-        .encode(text="said:N")
-        for sign, align, dx in ((">=", "left", 3), ("<", "right", -3))
-    )
-    chart = alt.layer(base.mark_bar().encode(color=colors), right, left)
-    return with_theme(chart.properties(title=title, width=SIZE), look)
+    _check_row(evidence, row)
+    alt, look, title = import_altair(), theme_called(theme), evidence_picture(evidence, row).title
+    return with_theme(contribution_chart(alt, evidence_steps(evidence, row), title, look, SIZE), look)
 
 
 def waterfall(evidence: Evidence, row: int = 0, theme: ThemeName = "light") -> Chart:
@@ -272,7 +234,7 @@ def waterfall(evidence: Evidence, row: int = 0, theme: ThemeName = "light") -> C
     -------
     altair.LayerChart
         A step for the prior, for each column and for all pairs of columns together, and a bar for their sum: the
-        log-odds of the answer.
+        log-odds of the predicted class.
 
     Examples
     --------
@@ -280,18 +242,18 @@ def waterfall(evidence: Evidence, row: int = 0, theme: ThemeName = "light") -> C
     >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
     >>> chart = nv.plots.waterfall(nb.explain({"sky": "rain"}))
     """
-    check_row(evidence, row)
-    alt, look = import_altair(), theme_called(theme)
-    return with_theme(waterfall_chart(alt, evidence, row, look), look)
+    _check_row(evidence, row)
+    alt, look, title = import_altair(), theme_called(theme), evidence_picture(evidence, row).title
+    return with_theme(contribution_chart(alt, waterfall_steps(evidence, row), title, look, 1.4 * SIZE), look)
 
 
 def nomogram(
-    nb: ExplainsRows, row: TableLike, label: Label = None, against: Label = None, theme: ThemeName = "light"
+    nb: NaiveBayes, row: TableLike, label: Label = None, against: Label = None, theme: ThemeName = "light"
 ) -> Chart:
     """Return a nomogram of one row: the log-odds of two classes if one cell were another, all others held.
 
-    Every mark is an answer of the model, pairs of columns and all. So the picture holds for this row; for another one
-    the marks lie elsewhere, unless columns are independent as in the textbook model.
+    Every mark is a prediction of the model, pairs of columns and all. So the picture holds for this row; for another
+    one the marks lie elsewhere, unless columns are independent as in the textbook model.
 
     Parameters
     ----------
@@ -324,7 +286,7 @@ def nomogram(
 # -- the model ---------------------------------------------------------------------------------------------------------
 
 
-def columns(nb: HasColumns, names: Sequence[str] | None = None, theme: ThemeName = "light") -> Chart:
+def columns(nb: NaiveBayes, names: Sequence[str] | None = None, theme: ThemeName = "light") -> Chart:
     """Return the distribution of columns within each class: histograms of numbers, proportions of labels.
 
     Parameters
@@ -349,20 +311,27 @@ def columns(nb: HasColumns, names: Sequence[str] | None = None, theme: ThemeName
     >>> chart = nv.plots.columns(nb)
     """
     model, counts = nb.fitted_.model, nb.fitted_.all_counts
-    found = list(model.schema.names)
-    unknown = [name for name in names or () if name not in found]
+    in_use = list(model.schema.names)
+    unknown = [name for name in names or () if name not in in_use]
     if unknown:
-        raise InvalidInput(f"Column {unknown[0]!r} is not used: the columns in use are {found}.", column=unknown[0])
+        raise InvalidInput(f"Column {unknown[0]!r} is not used: the columns in use are {in_use}.", column=unknown[0])
     alt, look = import_altair(), theme_called(theme)
-    wanted = [name for name, _ in strongest_columns(nb)] if names is None else list(names)
-    drawn = [column_chart(alt, model, counts, name, look) for name in wanted]
-    charts = [chart for chart in drawn if chart is not None][: DRAWN_COLUMNS if names is None else None]
-    if not charts:
+    wanted = [name for name, _ in _strongest_columns(nb)] if names is None else list(names)
+    shown = {
+        name: distribution
+        for name, distribution in column_distributions(model, counts, wanted).items()
+        if distribution is not None and distribution["kind"] != "words"
+    }
+    if not shown:
         raise InvalidInput("There is no column of labels or numbers to draw: vectors and texts have no distribution.")
+    charts = [
+        column_chart(alt, name, shown[name], counts.classes.labels, counts.rows, look)
+        for name in list(shown)[: DRAWN_COLUMNS if names is None else None]
+    ]
     return with_theme(alt.vconcat(*charts).resolve_scale(color="shared"), look)
 
 
-def importance(nb: HasImportance, theme: ThemeName = "light") -> Chart:
+def importance(nb: NaiveBayes, theme: ThemeName = "light") -> Chart:
     """Return a chart of the mutual information of each column and the class, in bits, the highest first.
 
     Parameters
@@ -384,7 +353,7 @@ def importance(nb: HasImportance, theme: ThemeName = "light") -> Chart:
     >>> chart = nv.plots.importance(nb)
     """
     alt, look = import_altair(), theme_called(theme)
-    bars = [{"column": column, "bits": bits} for column, bits in strongest_columns(nb) if bits == bits]
+    bars = [{"column": column, "bits": bits} for column, bits in _strongest_columns(nb) if bits == bits]
     base = alt.Chart(alt.InlineData(values=bars)).encode(
         x=alt.X("bits:Q", title="mutual information with the class (bits)"),
         y=alt.Y("column:N", axis=name_axis(alt), sort=None),
@@ -395,49 +364,57 @@ def importance(nb: HasImportance, theme: ThemeName = "light") -> Chart:
 # -- what they are made of ---------------------------------------------------------------------------------------------
 
 
-def check_row(evidence: Evidence, row: int) -> None:
+def _check_row(evidence: Evidence, row: int) -> None:
     """Refuse a row that was not explained."""
     if not 0 <= row < len(evidence):
         raise InvalidInput(Setting("row", row), f" is none of the {len(evidence)} rows that were explained.")
 
 
-def named_scores(scores: Scores | Mapping[str, Scores]) -> Mapping[str, Scores]:
+def _named_scores(scores: Scores | Mapping[str, Scores]) -> Mapping[str, Scores]:
     """Return scores by the names of their models."""
     named = {"model": scores} if isinstance(scores, Scores) else scores
-    if not isinstance(named, Mapping) or not named or not all(isinstance(one, Scores) for one in named.values()):
+    if not isinstance(named, Mapping) or not named or not all(isinstance(part, Scores) for part in named.values()):
         raise InvalidInput("Give Scores, or a dict such as {'textbook': scores, 'auto': others}.")
     return named
 
 
-def named_curves(scores: Scores | Mapping[str, Scores], label: Label) -> dict[str, ClassCurve]:
+def _named_curves(scores: Scores | Mapping[str, Scores], label: Label) -> dict[str, ClassCurve]:
     """Return the curve of each model; or of each class, where one model has more than two and none is named."""
-    named = named_scores(scores)
+    named = _named_scores(scores)
     first = next(iter(named.values()))
     if label is None and len(first.classes) == 2:
         label = first.classes[1]
     if label is not None:
-        alone = len(named) == 1
-        return {str(label) if alone else name: class_curve(one, label) for name, one in named.items()}
+        single = len(named) == 1
+        return {str(label) if single else name: class_curve(of_model, label) for name, of_model in named.items()}
     if len(named) > 1:
         raise InvalidInput(
             Setting("label", None), f" leaves open which class is to be found; give one of {list(first.classes)}."
         )
-    there = [one for k, one in enumerate(first.classes) if (first.truth == k).any()]
-    return dict(zip(distinct_names(there), (class_curve(first, one) for one in there), strict=True))
+    there = [of_class for k, of_class in enumerate(first.classes) if (first.truth == k).any()]
+    return dict(zip(distinct_names(there), (class_curve(first, of_class) for of_class in there), strict=True))
 
 
-def found_class(curves: Mapping[str, ClassCurve]) -> str:
+def _found_class(curves: Mapping[str, ClassCurve]) -> str:
     """Return the class that all curves are about, for titles of axes; nothing if they are about several."""
     labels = {curve.label for curve in curves.values()}
     return f" of {labels.pop()}" if len(labels) == 1 else ""
 
 
-def rate_lines(
-    alt: ModuleType, points: list[JsonObject], across: tuple[str, str], up: tuple[str, str], theme: Theme
+def _rate_lines(
+    alt: ModuleType,
+    curves: Mapping[str, tuple[Floats, Floats]],
+    across: tuple[str, str],
+    up: tuple[str, str],
+    theme: Theme,
 ) -> Chart:
     """Return curves of rates between 0 and 1; axes are given as field and title."""
-    names = list(dict.fromkeys(str(point["curve"]) for point in points))
     (x, x_title), (y, y_title) = across, up
+    points = [
+        {"curve": name, x: a, y: b, "at": index}
+        for name, (xs, ys) in curves.items()
+        for index, (a, b) in enumerate(zip(xs.tolist(), ys.tolist(), strict=True))
+    ]
     return (
         alt.Chart(alt.InlineData(values=points))
         .mark_line(interpolate="linear")
@@ -445,33 +422,30 @@ def rate_lines(
             x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(domain=[0, 1])),
             y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(domain=[0, 1])),
             order="at:Q",
-            color=colors_of(alt, "curve", names, theme),
+            color=colors_of(alt, "curve", list(curves), theme),
         )
     )
 
 
-def diagonal(alt: ModuleType, x: str, y: str, theme: Theme) -> Chart:
+def _diagonal(alt: ModuleType, x: str, y: str, theme: Theme) -> Chart:
     """Return a dashed line from corner to corner."""
     ends = alt.InlineData(values=[{x: 0, y: 0}, {x: 1, y: 1}])
     return alt.Chart(ends).mark_line(color=theme.muted, strokeDash=[4, 4]).encode(x=f"{x}:Q", y=f"{y}:Q")
 
 
-def reliability_points(name: str, scores: Scores, level: float, beside: float) -> list[JsonObject]:
+def reliability_points(name: str, scores: Scores, level: float, offset: float) -> list[JsonObject]:
     """Return a point for each bin of the reliability table that has rows, with the interval of its share.
 
-    The bars of several models stand beside each other, each from its own share of the bin on.
+    The bars of several models stand next to each other, each at its own offset within the bin.
     """
+    points = reliability_of_bins(scores, level)
     return [
-        {
-            "model": name, "rows": point.rows, "share": point.rows / scores.rows,
-            "from": point.start + beside / RELIABILITY_BINS,
-            "confidence": point.confidence, "accuracy": point.accuracy, "low": point.low, "high": point.high,
-        }
-        for point in reliability_of_bins(scores, level)
-    ]  # fmt: skip
+        {"model": name, "share": point.rows / scores.rows, "from": point.start + offset, **point._asdict()}
+        for point in points
+    ]
 
 
-def strongest_columns(nb: HasImportance) -> list[tuple[str, float]]:
+def _strongest_columns(nb: NaiveBayes) -> list[tuple[str, float]]:
     """Return the columns with their mutual information in bits, the highest first."""
-    told = nw.from_native(nb.importance(), eager_only=True)
-    return [(str(name), bits) for name, bits in zip(told["column"].to_list(), told["bits"].to_list(), strict=True)]
+    table = nw.from_native(nb.importance(), eager_only=True)
+    return [(str(name), bits) for name, bits in zip(table["column"].to_list(), table["bits"].to_list(), strict=True)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from .._types import JsonObject
 from ..errors import InvalidInput
 from ..flat import SCORER, FlatModel
-from ..markup.script_data import json_for_script
+from ..page.tags import json_for_script
 
 if TYPE_CHECKING:
     from .. import NaiveBayes

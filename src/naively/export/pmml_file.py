@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from .. import __version__
 from .._types import Json, JsonObject
 from ..errors import InvalidInput
-from ..markup.tags import UNREADABLE
+from ..page.tags import UNREADABLE
 from .flat_file import HasFlat, flat_of, refuse_texts, saved
 from .formulas import BinCode, Call, CategoryCode, Cell, Choice, Formula, Lookup, Named, Number
 from .scoring import scoring_steps

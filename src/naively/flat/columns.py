@@ -1,19 +1,124 @@
-"""How the cells of each column become codes and levels: bins of numbers, values of labels."""
+"""The columns of a flat model while it is made: how cells become codes and levels, and the tables that add up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
 import numpy as np
 
-from .._types import Floats, Json, JsonObject, Label
+from .._types import Codes, Floats, Json, JsonObject, Label, Singles
 from ..data.cell_format import exact_names
 from ..data.column import Column
 from ..data.grid import LEVEL_STEPS, NumberBins
-from ..families import Bernoulli, Bins
+from ..errors import InvalidInput
+from ..families import Bernoulli, Bins, Likelihood
+from ..families.gaussian import GaussianLikelihood
+from ..families.poisson import PoissonLikelihood, estimated_rate, rate_posterior
+from ..model.default.weighted_terms import LEAST_SCORE
 from ..model.table_model import RARE, LabelColumn, TableModel
-from .terms import FlatColumn
+
+
+def relative(table: Floats | Singles) -> Floats:
+    """Return scores [..., class] relative to the first class, which is omitted; whole if some are infinite.
+
+    Only differences between classes matter.
+    """
+    table = np.asarray(table, dtype=np.float64)
+    return table[..., 1:] - table[..., :1] if np.isfinite(table).all() else table
+
+
+def contributes(table: Floats | Singles) -> bool:
+    """Tell whether scores [..., class] differ between classes anywhere."""
+    return bool(table.size) and bool((table != table[..., :1]).any())
+
+
+@dataclass
+class FlatColumn:
+    """A column while its terms are collected: how its cells are read, and what each of its codes contributes.
+
+    The last code is that of values never seen, or of missing numbers; where it contributes nothing, it is omitted.
+    """
+
+    fields: JsonObject
+    table: Floats  # [code, class]
+    labels: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))  # each code as the model numbers labels
+    pair_codes: Codes | None = None  # each code as tables of pairs and products number it, -1 for none
+    terms: list[JsonObject] = field(default_factory=list)  # all terms but the table
+
+    def add(self, kind: str, **fields: Json) -> None:
+        """Add a term of this column alone."""
+        self.terms.append({"kind": kind} | fields)
+
+    def add_labels(self, table: Floats) -> None:
+        """Add a table [label, class]; labels beyond its end contribute nothing."""
+        lines = np.vstack([table, np.zeros((1, table.shape[1]))])
+        self.table += lines[np.minimum(self.labels, len(table))]
+
+    def add_bins(self, table: Floats) -> None:
+        """Add a table [bin, class]; a missing number contributes nothing."""
+        self.table[: len(table)] += table
+
+    def add_missing(self, table: Floats) -> None:
+        """Add a table [whether a number is missing, class]."""
+        self.table[:-1] += table[0]
+        self.table[-1] += table[1]
+
+    def add_density(self, likelihood: Likelihood, weight: float) -> None:
+        """Add the log density of a column of numbers, times a weight."""
+        if isinstance(likelihood, GaussianLikelihood):
+            self._add_gaussian(likelihood, weight)
+        elif isinstance(likelihood, PoissonLikelihood):
+            self._add_poisson(likelihood, weight)
+        else:
+            name = self.fields["name"]
+            raise InvalidInput(f"Column {name!r} has a density that a flat model cannot hold.", column=name)
+
+    def _add_gaussian(self, likelihood: GaussianLikelihood, weight: float) -> None:
+        """Add a normal or a Student-t density; one of numbers that are all equal contributes nothing."""
+        centre, precision, power, base = (np.array(part[0], dtype=np.float64) for part in likelihood.density)
+        if precision.any() or (base != base[0]).any():
+            precision = precision if power.any() else weight * precision
+            self.add("density", table=np.column_stack([centre, precision, weight * power, weight * base]))
+
+    def _add_poisson(self, likelihood: PoissonLikelihood, weight: float) -> None:
+        """Add the distribution of numbers of events."""
+        smoothing = likelihood.settings.column_smoothing
+        estimate = likelihood.settings.estimate if smoothing > 0 else "mle"
+        if estimate == "bayes":
+            posterior = rate_posterior(likelihood.summary, smoothing)
+            events, rows = (np.broadcast_to(part, likelihood.summary.n.shape)[0] for part in posterior)
+            self.add("negative binomial", table=np.column_stack([np.full(len(events), weight), events, rows]))
+            return
+        rate: Floats = np.array(estimated_rate(estimate, likelihood.summary, smoothing)[0])
+        with np.errstate(divide="ignore"):  # a class without any event is ruled out by one
+            log_rate = np.log(rate)
+        log_rate = log_rate if weight > 0 else np.maximum(log_rate, LEAST_SCORE)  # a weight below 0 makes it certain
+        self.add("poisson", table=np.column_stack([np.full(len(rate), weight), rate, log_rate]))
+
+    def set_pair_codes(self, of_labels: Sequence[int]) -> None:
+        """Set the code in tables of pairs of each label, or of each bin of a number."""
+        lookup = np.array([*of_labels, -1], dtype=np.int32)
+        codes = self.labels if len(self.labels) else np.arange(len(self.table))
+        self.pair_codes = lookup[np.minimum(codes, len(lookup) - 1)]
+
+    def finished(self, place: int, scale: float, paired: bool) -> tuple[JsonObject, list[JsonObject]]:
+        """Return how cells are read and the terms of the column, by its place among all; `paired` if pairs read it."""
+        fields, table, last = dict(self.fields), self.table, len(self.table) - 1
+        if len(table) and not contributes(table[last:]):
+            table = table[:last]
+            fields |= {name: -1 for name in ("missing", "unseen") if fields.get(name) == last}
+        if paired and self.pair_codes is not None:
+            codes = self.pair_codes[: len(table)]
+            fields |= {} if np.array_equal(codes, np.arange(len(codes))) else {"pair_codes": codes}
+        terms = [{"kind": term["kind"], "columns": [place]} | term for term in self.terms]
+        if contributes(table):
+            terms.insert(0, {"kind": "table", "columns": [place], "table": relative(scale * table)})
+        return fields, terms
+
+
+# -- how cells are read ------------------------------------------------------------------------------------------------
 
 
 def label_json(label: Label) -> Json:
@@ -25,108 +130,75 @@ def label_json(label: Label) -> Json:
     return label.isoformat() if isinstance(label, (date, datetime)) else str(label)
 
 
-def flat_columns(model: TableModel, bins: Mapping[str, NumberBins]) -> dict[str, FlatColumn]:
+def table_columns(model: TableModel, bins: Mapping[str, NumberBins]) -> dict[str, FlatColumn]:
     """Return the columns of numbers and labels in use, without terms; some numbers have bins."""
-    labels = {one.column.name: one for one in model.labels}
-    spread = model.number_summaries
-    classes = len(model.classes)
-    found: dict[str, FlatColumn] = {}
+    labels = {column.column.name: column for column in model.labels}
+    summaries, columns = model.number_summaries, dict[str, FlatColumn]()
     for column in model.schema:
         if column.name in labels:
-            found[column.name] = label_column(labels[column.name], classes)
-        elif column.name in spread:
-            found[column.name] = number_column(column, bins.get(column.name), spread[column.name], classes)
-    return found
+            columns[column.name] = _label_column(labels[column.name], len(model.classes))
+        elif column.name in summaries:
+            columns[column.name] = _number_column(column, bins.get(column.name), summaries[column.name])
+    return columns
 
 
-# -- labels -----------------------------------------------------------------------------------------------------------
-
-
-def label_column(one: LabelColumn, classes: int) -> FlatColumn:
-    """Return a column of labels; bins and flags of numbers are read as numbers."""
-    cuts = cuts_of(one.column)
-    if cuts is not None:
-        return binned_column(one, cuts, classes)
-    codes = {label: code for label, code in one.places.items() if label is not None and label is not RARE}
+def _label_column(labels: LabelColumn, classes: int) -> FlatColumn:
+    """Return a column of labels; numbers that are counted as labels, by bins or a threshold, are read as numbers."""
+    column, codes = labels.column, labels.places
+    if isinstance(column.family, Bins):
+        return _binned_column(labels, column.family.cuts or (), range(len(column.family.cuts or ()) + 1), classes)
+    if isinstance(column.family, Bernoulli) and column.type != "boolean":
+        return _binned_column(labels, (column.family.threshold or 0.0,), (False, True), classes)
+    codes = {label: code for label, code in codes.items() if label is not None and label is not RARE}
     fields: JsonObject = {
-        "name": one.column.name,
+        "name": column.name,
         "kind": "label",
-        "type": "text" if one.column.type == "empty" else one.column.type,
+        "type": "text" if column.type == "empty" else column.type,
         "values": [label_json(label) for label in codes],
-        "missing": one.places[None],
-        "unseen": one.unseen,
+        "missing": labels.places[None],
+        "unseen": labels.unseen,
     }
     if list(codes.values()) != list(range(len(codes))):
         fields["codes"] = np.array(list(codes.values()), dtype=np.int32)
-    if one.settings.unseen == "error":
+    if labels.settings.unseen == "error":
         fields["refuses"] = "unseen"
-    if names := exact_names(one.column.written):
+    if names := exact_names(column.written):
         fields["no_value"] = list(names)
-    return FlatColumn(fields, np.zeros((one.unseen + 1, classes)), np.arange(one.unseen + 1, dtype=np.int32))
+    return FlatColumn(fields, np.zeros((labels.unseen + 1, classes)), np.arange(labels.unseen + 1, dtype=np.int32))
 
 
-def cuts_of(column: Column) -> Sequence[float] | None:
-    """Return where the numbers of a column are cut; None if its labels are no numbers."""
-    if isinstance(column.family, Bins):
-        return column.family.cuts or ()
-    if isinstance(column.family, Bernoulli) and column.type != "boolean":
-        return (column.family.threshold or 0.0,)
-    return None
+def _binned_column(labels: LabelColumn, cuts: Sequence[float], bins: Sequence[Label], classes: int) -> FlatColumn:
+    """Return a column of numbers that are counted by their bins, shown in a range that reaches beyond all cuts."""
+    low, high = 0.0, 1.0
+    if cuts:
+        beyond = (cuts[-1] - cuts[0]) / (len(cuts) - 1) if len(cuts) > 1 else max(abs(cuts[0]), 1.0)
+        low, high = float(cuts[0] - beyond), float(cuts[-1] + beyond)
+    codes, missing = [labels.places.get(label, labels.unseen) for label in bins], labels.places[None]
+    fields = _number_fields(labels.column, cuts, low, high) | {"missing": -1 if missing < 0 else len(codes)}
+    codes.append(labels.unseen + 1 if missing < 0 else missing)
+    return FlatColumn(fields, np.zeros((len(codes), classes)), np.array(codes, dtype=np.int32))
 
 
-def binned_column(one: LabelColumn, cuts: Sequence[float], classes: int) -> FlatColumn:
-    """Return a column of numbers that are counted by their bins."""
-    bins: Sequence[Label] = range(len(cuts) + 1) if isinstance(one.column.family, Bins) else (False, True)
-    codes = [one.places.get(at, one.unseen) for at in bins]
-    missing = one.places[None]
-    fields = number_fields(one.column, cuts, *shown_range(cuts)) | {"missing": -1 if missing < 0 else len(codes)}
-    labels = np.array([*codes, one.unseen + 1 if missing < 0 else missing], dtype=np.int32)
-    return FlatColumn(fields, np.zeros((len(codes) + 1, classes)), labels)
-
-
-def shown_range(cuts: Sequence[float]) -> tuple[float, float]:
-    """Return a range of numbers that reaches beyond all cuts."""
-    if not cuts:
-        return 0.0, 1.0
-    beyond = (cuts[-1] - cuts[0]) / (len(cuts) - 1) if len(cuts) > 1 else max(abs(cuts[0]), 1.0)
-    return float(cuts[0] - beyond), float(cuts[-1] + beyond)
-
-
-# -- numbers ----------------------------------------------------------------------------------------------------------
-
-
-def number_fields(column: Column, cuts: Sequence[float], low: float, high: float) -> JsonObject:
-    """Return how the cells of a column of numbers are read."""
-    found = {
-        "name": column.name,
-        "kind": "number",
-        "type": "number" if column.type == "empty" else column.type,
-        "low": low,
-        "high": high,
-    }
-    return found | {"center": 0.0, "steps": 0.0, "cuts": np.array(cuts, dtype=np.float64)}
-
-
-def number_column(
-    column: Column, bins: NumberBins | None, spread: tuple[Floats, Floats, Floats], classes: int
-) -> FlatColumn:
+def _number_column(column: Column, bins: NumberBins | None, summary: tuple[Floats, Floats, Floats]) -> FlatColumn:
     """Return a column of numbers; it has a level if it has bins."""
-    if bins is None:
-        fields = number_fields(column, (), *range_of(*spread))
-    else:
-        fields = number_fields(column, bins.cuts, bins.low, bins.high)
+    n, mean, ssd = summary
+    if bins is not None:
+        fields = _number_fields(column, bins.cuts, bins.low, bins.high)
         fields |= {"center": bins.center, "steps": bins.scale * LEVEL_STEPS}
+    else:  # three standard deviations around the mean of each class, together
+        low, high, there = 0.0, 1.0, n > 0
+        if there.any():
+            far = 3 * np.sqrt(ssd[there] / n[there])
+            low, high = float((mean[there] - far).min()), float((mean[there] + far).max())
+        fields = _number_fields(column, (), *((low, high) if low < high else (low - 1.0, high + 1.0)))
     size = len(fields["cuts"]) + 1
     if column.family.name == "poisson":
         fields["refuses"] = "negative"
-    return FlatColumn(fields | {"missing": size}, np.zeros((size + 1, classes)))
+    return FlatColumn(fields | {"missing": size}, np.zeros((size + 1, len(n))))
 
 
-def range_of(n: Floats, mean: Floats, ssd: Floats) -> tuple[float, float]:
-    """Return three standard deviations around the mean of each class, together."""
-    there = n > 0
-    if not there.any():
-        return 0.0, 1.0
-    far = 3 * np.sqrt(ssd[there] / n[there])
-    low, high = float((mean[there] - far).min()), float((mean[there] + far).max())
-    return (low, high) if low < high else (low - 1.0, high + 1.0)
+def _number_fields(column: Column, cuts: Sequence[float], low: float, high: float) -> JsonObject:
+    """Return how the cells of a column of numbers are read."""
+    kind = {"name": column.name, "kind": "number", "type": "number" if column.type == "empty" else column.type}
+    levels = {"center": 0.0, "steps": 0.0, "cuts": np.array(cuts, dtype=np.float64)}
+    return kind | {"low": low, "high": high} | levels

@@ -13,11 +13,11 @@ from .._types import AnyArray, Json, JsonObject
 
 FORMAT, VERSION = "naively flat model", 1
 # Kinds of terms whose tables hold scores, which single precision is enough for.
-ROUNDED = frozenset({"table", "slope", "pair", "product", "slopes", "words"})
-# Those of single values and of pairs of values, whose scores are rounded further: a page is a tenth smaller. The
+ROUNDED = frozenset({"table", "slope", "pair", "triple", "words"})
+# Those of single values and of their combinations, whose scores are rounded further: a page is a tenth smaller. The
 # probabilities change by less than 1e-6, as by single precision itself where scores are large. Of more tables than
 # these none is rounded further: what rounding takes from each of their scores adds up.
-VALUES, VALUE_STEPS, MOST_ROUNDED = frozenset({"table", "pair"}), 2.0**21, 128
+VALUES, VALUE_STEPS, MOST_ROUNDED = frozenset({"table", "pair", "triple"}), 2.0**21, 128
 TYPES = {"f": "f8", "i": "i4", "u": "u1", "b": "u1"}  # by the kind of an array's numbers
 
 
@@ -57,8 +57,8 @@ class FlatModel:
         dict
             The fields of the format; arrays are dicts of shape, type and data.
         """
-        found: JsonObject = encoded(self.content, single, single and value_tables(self.content) <= MOST_ROUNDED)
-        return found
+        content: JsonObject = encoded(self.content, single, single and value_tables(self.content) <= MOST_ROUNDED)
+        return content
 
     def json(self, *, single: bool = False) -> str:
         """Return the model as the text of a JSON file.

@@ -1,10 +1,10 @@
-"""From a fitted model to its flat form: one function for each kind of model."""
+"""From a fitted model, textbook or default, to its flat form."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .._types import Floats, JsonObject
+from .._types import JsonObject
 from ..data.column import Column
 from ..data.grid import NumberBins
 from ..errors import InvalidInput
@@ -12,11 +12,9 @@ from ..families import Words
 from ..model.default.model import DefaultModel
 from ..model.default.weighted_terms import LEAST_SCORE
 from ..model.table_model import TableModel
-from .columns import flat_columns, label_json
+from .columns import FlatColumn, label_json, table_columns
+from .default import add_default_terms
 from .flat_model import FORMAT, VERSION, FlatModel
-from .joint import add_joint_terms
-from .terms import FlatColumn
-from .textbook import add_textbook_terms
 from .texts import text_column
 
 
@@ -26,7 +24,7 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
     Parameters
     ----------
     model : TableModel
-        The fitted model: textbook or joint.
+        The fitted model: textbook or default.
     words : int, optional
         How many words of each column of texts are kept, the most frequent; by default all.
 
@@ -41,10 +39,27 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
         If a column cannot be written as tables: vectors, hashed words, or words split by a function of Python.
     """
     for column in model.schema:
-        check_flat(column)
-    scorer, columns = model.scorer, empty_columns(model, words)
-    kind, pairs = add_terms(model, columns)
+        _check_flat(column)
+    scorer, bins = model.scorer, tuple[NumberBins, ...]()
+    if isinstance(model, DefaultModel):
+        bins = model.counts.grid.numbers
+    by_name = table_columns(model, {number.name: number for number in bins})
+    by_name |= {name: text_column(model, name, scorer.scale, words) for name in model.words}
+    columns = {column.name: by_name[column.name] for column in model.schema}
+    shared: list[JsonObject] = []
+    if isinstance(model, DefaultModel):
+        kind, shared = "default", add_default_terms(model, columns)
+    else:
+        kind = "textbook"
+        _add_textbook_terms(model, columns)
+    # Columns in their order, and all terms: those of columns first.
+    place = {name: index for index, name in enumerate(columns)}
+    paired = {name for term in shared for name in term["columns"]}
+    finished = [column.finished(place[name], scorer.scale, name in paired) for name, column in columns.items()]
+    terms = [term for _, of_column in finished for term in of_column]
+    terms += [term | {"columns": [place[name] for name in term["columns"]]} for term in shared]
     prior = np.array(scorer.temper(scorer.log_prior), dtype=np.float64)
+    top = prior.max()
     content: JsonObject = {
         "format": FORMAT,
         "version": VERSION,
@@ -52,48 +67,26 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
         "target": model.schema.target,
         "classes": [label_json(label) for label in model.classes.labels],
         "prior": prior,
-        "fallback": fallback_of(prior),
+        "fallback": prior - top - np.log(np.exp(prior - top).sum()),  # of a row that rules out every class
         "floor": np.zeros(len(prior)) if scorer.floor is None else np.array(scorer.floor),
         "least": None if kind == "textbook" else LEAST_SCORE,
+        "columns": [fields for fields, _ in finished],
+        "terms": terms,
     }
-    return FlatModel(content | columns_and_terms(columns, pairs, scorer.scale))
+    return FlatModel(content)
 
 
-def empty_columns(model: TableModel, words: int | None) -> dict[str, FlatColumn]:
-    """Return all columns in their order, those of texts with their terms and the others without."""
-    bins: tuple[NumberBins, ...] = ()
-    if isinstance(model, DefaultModel):
-        bins = model.counts.grid.numbers
-    found = flat_columns(model, {one.name: one for one in bins})
-    found |= {name: text_column(model, name, model.scorer.scale, words) for name in model.words}
-    return {column.name: found[column.name] for column in model.schema}
+def _add_textbook_terms(model: TableModel, columns: dict[str, FlatColumn]) -> None:
+    """Add the log-likelihood of each column of labels and numbers."""
+    for name, table in model.label_tables.items():
+        columns[name].add_labels(np.vstack([table.log_p.T, table.log_unseen]))
+    for name, part in model.number_parts.items():
+        if part.missing is not None:
+            columns[name].add_missing(part.missing.likelihood.log_p.T)
+        columns[name].add_density(part.likelihoods.column(part.place), model.scorer.scale)
 
 
-def add_terms(model: TableModel, columns: dict[str, FlatColumn]) -> tuple[str, list[JsonObject]]:
-    """Add the terms of a model to its columns, and return its kind and its terms of pairs."""
-    if isinstance(model, DefaultModel):
-        return "joint", add_joint_terms(model, columns)
-    add_textbook_terms(model, columns)
-    return "textbook", []
-
-
-def fallback_of(prior: Floats) -> Floats:
-    """Return the logarithms of the probabilities of a row that rules out every class."""
-    top = prior.max()
-    return np.asarray(prior - top - np.log(np.exp(prior - top).sum()))
-
-
-def columns_and_terms(columns: dict[str, FlatColumn], pairs: list[JsonObject], scale: float) -> JsonObject:
-    """Return columns in their order, and all terms: those of columns first."""
-    place = {name: at for at, name in enumerate(columns)}
-    paired = {name for term in pairs for name in term["columns"]}
-    found = [one.finished(place[name], scale, name in paired) for name, one in columns.items()]
-    together = [term | {"columns": [place[name] for name in term["columns"]]} for term in pairs]
-    terms = [term for _, own in found for term in own]
-    return {"columns": [fields for fields, _ in found], "terms": [*terms, *together]}
-
-
-def check_flat(column: Column) -> None:
+def _check_flat(column: Column) -> None:
     """Refuse a column that cannot be written as tables."""
     family = column.family
     if column.type == "vector":

@@ -509,7 +509,7 @@ class Scores:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from .scores_html import scores_html  # notebooks alone need it
+        from .score_views import scores_html  # notebooks alone need it
 
         return scores_html(self)
 

@@ -91,6 +91,10 @@ class FittedModel(Protocol):
     def number_summaries(self) -> Mapping[str, tuple[Floats, Floats, Floats]]:
         """Of each column of numbers: how many each class has, their means and sums of squared deviations, [class]."""
 
+    @property
+    def base(self) -> Floats:
+        """The scores that contributions are added to: the log prior, or those of an average row."""
+
     # -- rows and answers ---------------------------------------------------------------------------------------
 
     def each_block(self, ask: Callable[[slice, Matrices], T], source: TableLike, threads: int) -> list[T]:

@@ -152,6 +152,11 @@ class TableModel:
         self._codes: list[tuple[str, Reader]] = [(one.column.name, one.code_reader()) for one in self.labels]
         self._codes += [(numbers[at].name, missing_reader(numbers[at])) for at, _ in self.missing_flags]
 
+    @property
+    def base(self) -> Floats:
+        """The scores that contributions are added to: the log prior."""
+        return self.scorer.log_prior
+
     # -- single columns -----------------------------------------------------------------------------------------
 
     @cached_property

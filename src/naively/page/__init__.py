@@ -1,1 +1,5 @@
-"""The report: one HTML file that shows a model, scores any row, and needs neither network nor server."""
+"""HTML from plain values: elements, pictures, the sections of the page of a model, and notebook views made of them.
+
+Comes in: names, counts and probabilities as plain values, whatever model they are of. Goes out: HTML as text, which
+needs no network. May import: `errors` and `_types` alone, so that every package above can show what it holds.
+"""

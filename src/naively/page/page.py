@@ -1,83 +1,81 @@
-"""The page as one HTML file: style, static sections, data and scripts, under a strict Content-Security-Policy."""
+"""The page as one HTML file: style, static sections, data and scripts, under a strict Content-Security-Policy.
+
+Scripts and data are compressed, and a loader of a few lines unpacks them. The policy names the digests of the loader
+and of the script, and so allows both and nothing else. Without JavaScript, or in a browser without
+`DecompressionStream`, the static page stays as it is.
+"""
 
 from __future__ import annotations
 
-import base64
+import gzip
 import hashlib
 import re
+from base64 import b64encode
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
 
-from ..flat import SCORER
-from ..markup.numbers import count_text
-from ..markup.script_data import json_for_script
-from ..markup.style import picture_css, theme_css
-from ..markup.tags import Html, joined, tag
-from .compare_section import compare_section
-from .model_section import model_section
-from .packed import LOADER, packed_text, shorter_script, shorter_style
-from .page_data import PageData
-from .page_strings import ASSETS, PageStrings, page_strings
-from .quality_section import quality_section
-from .row_section import row_section
-from .server_section import server_section
-from .words_section import words_section
+from .._types import JsonObject
+from .content import PageData, page_texts
+from .numbers import count_text
+from .quality_sections import compare_section, quality_section
+from .sections import model_section, row_section, server_section, words_section
+from .style import ASSETS, section_css, shorter_style, theme_css
+from .tags import Html, joined, json_for_script, tag
 
-# A section returns its static HTML, or None where the model has nothing to show in it.
-SectionMaker: TypeAlias = Callable[[PageData, PageStrings], Html | None]
-
-
-class PageSection(NamedTuple):
-    """One tab of the page: its name, which is its id, and how its static part is made."""
-
-    name: str
-    make: SectionMaker
-
-
-SECTIONS = (
-    PageSection("row", row_section),
-    PageSection("model", model_section),
-    PageSection("quality", quality_section),
-    PageSection("words", words_section),
-    PageSection("compare", compare_section),
-    PageSection("server", server_section),
-)
-# What each tab runs, after the shell and the scorer; what a page does not need is not in it.
-SCRIPTS = {
-    "row": ("axes.js", "cells.js", "texts.js", "row.js"),
-    "model": ("model.js",),
-    "quality": ("quality.js",),
-    "words": ("words.js",),
-    "compare": ("compare.js",),
-    "server": ("server.js",),
+# The tabs: a section is None where the model has nothing to show in it.
+SECTIONS: dict[str, Callable[[PageData], Html | None]] = {
+    "row": row_section,
+    "model": model_section,
+    "quality": quality_section,
+    "words": words_section,
+    "compare": compare_section,
+    "server": server_section,
 }
-# The style of the static page, and what only the living one has, which is packed with the scripts.
-STYLES, LIVE_STYLES = ("page.css", "quality.css"), ("row.css",)
+# What each tab runs, after the shell and the scorer; a page holds the scripts of its tabs only.
+SCRIPTS = {"row": ("axes.js", "cells.js", "texts.js", "row.js")}
 # Classes that the footer names; of more, it gives their number.
 NAMED_CLASSES = 12
+# Lines that only explain; the others lose the blanks before them. No text of several lines is in the scripts.
+COMMENT_LINE = re.compile(r"^\s*(//.*)?$")
+LOADER = """
+(async () => {
+if (!window.DecompressionStream) return;
+const bytes = Uint8Array.from(atob(document.getElementById("naively-packed").textContent), (c) => c.charCodeAt(0));
+const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+const text = await new Response(stream).text();
+const head = text.indexOf("\\n") + 1, end = head + parseInt(text, 10);
+for (const [type, content] of [["application/json", text.slice(end)], ["", text.slice(head, end)]]) {
+const element = document.createElement("script");
+if (type) { element.type = type; element.id = "naively-data"; }
+element.textContent = content;
+document.body.append(element);
+}
+})();
+"""
 
 
-def report_page(data: PageData, sections: Sequence[PageSection] = SECTIONS) -> str:
+def report_page(data: PageData) -> str:
     """Return the whole page as one HTML file that needs nothing else.
 
     Parameters
     ----------
     data : PageData
         What the page shows.
-    sections : sequence of PageSection
-        The tabs; those that have nothing to show are left out.
 
     Returns
     -------
     html : str
         The page, which can be written to a file as UTF-8.
     """
-    strings = page_strings(data.language)
-    made = {section.name: section.make(data, strings) for section in sections}
-    shown = {name: html for name, html in made.items() if html is not None}
-    style, script = page_style(), page_script(list(shown), has_texts(data))
+    sections = {name: make(data) for name, make in SECTIONS.items()}
+    shown = {name: html for name, html in sections.items() if html is not None}
+    style = shorter_style("\n".join([theme_css(":root"), section_css(), _asset("page.css")]))
+    script = page_script(list(shown), any(column["kind"] == "text" for column in _flat_columns(data)))
     policy = content_security_policy(style, script, data.server is not None)
-    packed = packed_text(script, _embedded(data, strings, script))
+    # Of the texts, those that scripts name, whole or by how they begin.
+    begins = tuple(re.findall(r"`([a-z_]+\.[a-z_.]*)\$\{", script))
+    texts = page_texts(data.language).items()
+    strings = {key: text for key, text in texts if f'"{key}"' in script or key.startswith(begins)}
+    content = data.to_json() | {"strings": strings, "style": shorter_style(_asset("live.css"))}
     head = joined(
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=policy),
@@ -87,30 +85,29 @@ def report_page(data: PageData, sections: Sequence[PageSection] = SECTIONS) -> s
         tag("title", f"{data.title} · naively"),
         Html(f"<style>{style}</style>"),
     )
+    packed = packed_text(script, json_for_script(content))
     body = joined(
-        _header(data, strings, list(shown)),
-        tag("main", [_section(name, html, strings) for name, html in shown.items()]),
-        _footer(data, strings),
+        _header(data, list(shown)),
+        tag("main", [_section(data, name, html) for name, html in shown.items()]),
+        _footer(data),
         Html(f'<script type="text/plain" id="naively-packed">{packed}</script><script>{LOADER}</script>'),
     )
     language = {"en": "en", "zh": "zh-CN"}[data.language]
     return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', body), lang=language)}\n"
 
 
-def page_style() -> str:
-    """Return the style sheet of the page: the palette for light and dark, then the rules."""
-    return shorter_style("\n".join([theme_css(":root"), picture_css("body"), *_assets(STYLES)]))
+# -- scripts and data --------------------------------------------------------------------------------------------------
 
 
-def page_script(names: Sequence[str], with_texts: bool) -> str:
-    """Return the scripts of some tabs, one after the other: the shell and the scorer first."""
-    own = [name for tab in names for name in SCRIPTS.get(tab, ()) if with_texts or name != "texts.js"]
-    return shorter_script("\n".join([*_assets(["page.js"]), SCORER.read_text("utf-8"), *_assets(own)]))
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text("utf-8")
 
 
-def has_texts(data: PageData) -> bool:
-    """Tell whether the model has a column of texts."""
-    return any(column["kind"] == "text" for column in data.flat["columns"])
+def page_script(tabs: Sequence[str], with_texts: bool) -> str:
+    """Return the scripts of some tabs, without the lines and blanks that only people need."""
+    names = [name for tab in tabs for name in SCRIPTS.get(tab, (f"{tab}.js",)) if with_texts or name != "texts.js"]
+    lines = "\n".join(map(_asset, ["page.js", "scorer.js", *names])).splitlines()
+    return "\n".join(line.strip() for line in lines if not COMMENT_LINE.match(line))
 
 
 def content_security_policy(style: str, script: str, served: bool = False) -> str:
@@ -128,76 +125,71 @@ def content_security_policy(style: str, script: str, served: bool = False) -> st
     policy : str
         The value of the header Content-Security-Policy.
     """
-    scripts = f"script-src {_digest(LOADER)} {_digest(script)}"
-    parts = ["default-src 'none'", scripts, f"style-src {_digest(style)}"]
+
+    def digest(text: str) -> str:
+        return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    scripts = f"script-src {digest(LOADER)} {digest(script)}"
+    parts = ["default-src 'none'", scripts, f"style-src {digest(style)}"]
     parts += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
     return "; ".join([*parts, "connect-src 'self'"] if served else parts)
 
 
-def _assets(names: Sequence[str]) -> list[str]:
-    """Return the texts of those files that there are."""
-    return [path.read_text("utf-8") for path in (ASSETS / name for name in names) if path.exists()]
+def packed_text(script: str, data: str) -> str:
+    """Return the script and the data, which is JSON, compressed and in base64; the same bytes for the same texts."""
+    head = f"{len(script.encode('utf-16-le')) // 2}\n"  # JavaScript counts in units of UTF-16
+    return b64encode(gzip.compress(f"{head}{script}{data}".encode(), 9, mtime=0)).decode("ascii")
 
 
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+# -- the shell ---------------------------------------------------------------------------------------------------------
 
 
-def _embedded(data: PageData, strings: PageStrings, script: str) -> str:
-    """Return the data of the page, with the texts that its scripts name, whole or by how they begin."""
-    begins = tuple(re.findall(r"`([a-z_]+\.[a-z_.]*)\$\{", script))
-    said = {key: text for key, text in strings.texts.items() if f'"{key}"' in script or key.startswith(begins)}
-    style = shorter_style("\n".join(_assets(LIVE_STYLES)))
-    return json_for_script(data.to_json() | {"strings": said, "style": style})
+def _flat_columns(data: PageData) -> Sequence[JsonObject]:
+    return [] if data.flat is None else data.flat["columns"]
 
 
-def _header(data: PageData, strings: PageStrings, names: Sequence[str]) -> Html:
-    """Return the title, the tabs, and the place of the row's answer."""
-    size, rows = len(data.flat["columns"]), count_text(sum(data.class_rows))
-    columns = strings.say("page.column" if size == 1 else "page.columns", n=count_text(size))
-    target = data.flat["target"] or strings.say("page.the_class")
-    about = strings.say("page.about", target=target, rows=rows, columns=columns, classes=len(data.classes))
-    links = [tag("a", strings.say(f"page.tab.{name}"), href=f"#{name}", id=f"tab-{name}") for name in names]
+def _header(data: PageData, names: Sequence[str]) -> Html:
+    """Return the title, the tabs, and the place of the row's prediction."""
+    size, rows = len(_flat_columns(data)), count_text(sum(data.class_rows))
+    columns = data.say("page.column" if size == 1 else "page.columns", n=count_text(size))
+    target = data.target or data.say("page.the_class")
+    about = data.say("page.about", target=target, rows=rows, columns=columns, classes=len(data.classes))
+    links = [tag("a", data.say(f"page.tab.{name}"), href=f"#{name}", id=f"tab-{name}") for name in names]
     title = tag("div", tag("h1", data.title, dir="auto"), tag("p", about, css="muted", dir="auto"), css="title")
-    nav = tag("nav", tag("div", links, css="tabs"), aria_label=strings.say("page.parts"))
-    sticky = tag(
-        "div",
-        nav,
-        tag("div", id="answer", css="answer", role="region", aria_label=strings.say("page.answer")),
-        css="sticky",
-    )
-    return joined(tag("header", title), sticky)
+    nav = tag("nav", tag("div", links, css="tabs"), aria_label=data.say("page.parts"))
+    answer = tag("div", id="answer", css="answer", role="region", aria_label=data.say("page.answer"))
+    return joined(tag("header", title), tag("div", nav, answer, css="sticky"))
 
 
-def _section(name: str, html: Html, strings: PageStrings) -> Html:
-    heading = tag("h2", strings.say(f"page.tab.{name}"), id=f"heading-{name}")
+def _section(data: PageData, name: str, html: Html) -> Html:
+    heading = tag("h2", data.say(f"page.tab.{name}"), id=f"heading-{name}")
     return tag("section", heading, tag("div", html, css="life"), id=name, aria_labelledby=f"heading-{name}")
 
 
-def _footer(data: PageData, strings: PageStrings) -> Html:
+def _footer(data: PageData) -> Html:
     """Return what the file holds, so that whoever passes it on knows."""
-    names = [str(label) for label in data.classes]
+    names, columns = [str(label) for label in data.classes], _flat_columns(data)
     listed = ", ".join(names[:NAMED_CLASSES]) + (" …" if len(names) > NAMED_CLASSES else "")
-    labels = sum(len(column["values"]) for column in data.flat["columns"] if column["kind"] == "label")
-    words = sum(len(column["words"]) for column in data.flat["columns"] if isinstance(column.get("words"), list))
-    parts = [strings.say("page.holds.classes", n=len(names), names=listed)]
-    parts += [strings.say("page.holds.labels", n=count_text(labels))] if labels else []
-    parts += [strings.say("page.holds.words", n=count_text(words))] if words else []
-    left_out = sum(column.get("left_out", 0) for column in data.flat["columns"])
-    parts += [strings.say("page.holds.fewer_words", n=count_text(left_out))] if left_out else []
-    parts += [rows_note(data, strings)]
-    made = strings.say("page.made" if data.server is None else "server.made", version=data.version)
-    return tag("footer", tag("p", strings.say("page.holds"), " ", " ".join(parts), dir="auto"), tag("p", made))
+    sizes = {
+        "labels": sum(len(column["values"]) for column in columns if column["kind"] == "label"),
+        "words": sum(len(column["words"]) for column in columns if isinstance(column.get("words"), list)),
+        "fewer_words": sum(column.get("left_out", 0) for column in columns),
+    }
+    parts = [data.say("page.holds.classes", n=len(names), names=listed)]
+    parts += [data.say(f"page.holds.{key}", n=count_text(size)) for key, size in sizes.items() if size]
+    made = data.say("page.made" if data.server is None else "server.made", version=data.version)
+    holds = " ".join([*parts, _rows_note(data)])
+    return tag("footer", tag("p", data.say("page.holds"), " ", holds, dir="auto"), tag("p", made))
 
 
-def rows_note(data: PageData, strings: PageStrings) -> str:
+def _rows_note(data: PageData) -> str:
     """Return which rows the page holds, and whether the model was fitted on them."""
     rows = data.rows
-    if rows is None or not len(rows):
-        return strings.say("page.holds.no_rows")
-    key = "page.holds.all_rows" if len(rows) == rows.total else "page.holds.some_rows"
-    source = rows.source or strings.say("page.the_table")
-    note = strings.say(key, n=count_text(len(rows)), total=count_text(rows.total), source=source)
-    if rows.fitted_on is None:
+    if rows is None:
+        return data.say("page.holds.no_rows")
+    n, source = len(rows["truth"]), rows["source"] or data.say("page.the_table")
+    key = "page.holds.all_rows" if n == rows["total"] else "page.holds.some_rows"
+    note = data.say(key, n=count_text(n), total=count_text(rows["total"]), source=source)
+    if rows["fitted_on"] is None:
         return note
-    return f"{note} {strings.say('page.holds.fitted' if rows.fitted_on else 'page.holds.not_fitted')}"
+    return f"{note} {data.say('page.holds.fitted' if rows['fitted_on'] else 'page.holds.not_fitted')}"

@@ -41,8 +41,8 @@ def _label(snapshot: Snapshot, given: object) -> Label:
 
 
 def row_evidence(evidence: Evidence, at: int, answer: Label, row: JsonRow) -> JsonObject:
-    """Return the evidence of one row: `prior` and the `scores` of all `columns` add up to `log_joint`."""
-    names, pairs = list(map(str, evidence.classes)), evidence.behind.pairs or {}
+    """Return the evidence of one row: `base` and the `scores` of all `columns` add up to `log_joint`."""
+    names, pairs = list(map(str, evidence.classes)), evidence.provenance.pairs or {}
 
     def by_class(numbers: Floats) -> JsonObject:
         return dict(zip(names, finite_json(numbers.tolist()), strict=True))
@@ -56,7 +56,7 @@ def row_evidence(evidence: Evidence, at: int, answer: Label, row: JsonRow) -> Js
         "against": evidence.classes[int(evidence.against[at])],
         "probabilities": by_class(evidence.probabilities[at]),
         "log_joint": by_class(evidence.log_joint[at]),
-        "prior": by_class(np.asarray(evidence.prior)),
+        "base": by_class(np.asarray(evidence.base)),
         "columns": columns,
         "floor": None if evidence.floor is None else by_class(np.asarray(evidence.floor)),
     }

@@ -81,10 +81,10 @@ def explanation_schema(snapshot: Snapshot) -> JsonObject:
             "against": label_schema(snapshot),
             "probabilities": by_class_schema(snapshot, least=0),
             "log_joint": numbers,
-            "prior": numbers,
+            "base": numbers,
             "columns": {"type": "array", "items": column},
         },
-        "required": ["answer", "probabilities", "log_joint", "prior", "columns"],
+        "required": ["answer", "probabilities", "log_joint", "base", "columns"],
     }
 
 

@@ -229,7 +229,7 @@ class Counts(Statistic):
         return f"Counts: {self.rows.sum():.10g} rows ({shares}), {len(self.columns)} columns"
 
     def _repr_html_(self) -> str:
-        from .counts_html import counts_html  # which knows this class
+        from .distributions import counts_html  # which knows this class
 
         return counts_html(self)
 

@@ -116,7 +116,7 @@ class Table(Statistic):
         return f"Table: {self.n.sum():.10g} counted\n" + table_as_text(self.classes, self.values, self.n)
 
     def _repr_html_(self) -> str:
-        from .counts_html import table_html  # which knows this class
+        from .distributions import table_html  # which knows this class
 
         return table_html(self)
 

@@ -227,7 +227,7 @@ class DefaultModel(TableModel):
         relative to the average row.
         """
         codes, cells, tables, size = columns[CODES], columns[CELLS], self.tables, len(self.classes)
-        names = [*self.schema.names, *self.pairs]
+        names = self.names
         out, joint = (np.zeros((len(codes), len(names), size)) for _ in range(2))
         place = {name: at for at, name in enumerate(names)}
         for column, (name, table) in enumerate(zip(self.owners, tables.codes.tables, strict=True)):
@@ -273,7 +273,7 @@ class DefaultModel(TableModel):
 
         The second is of the joint part alone. Of texts and vectors nothing is taken off: their mean is in no count.
         """
-        names, joint, tables = [*self.schema.names, *self.pairs], self.counts.joint, self.tables
+        names, joint, tables = self.names, self.counts.joint, self.tables
         place, size = {name: at for at, name in enumerate(names)}, len(self.classes)
         out, of_joint = np.zeros((len(names), size)), np.zeros((len(names), size))
         products, grid = joint.products.sum(axis=0), self.counts.grid
@@ -300,6 +300,16 @@ class DefaultModel(TableModel):
             out[place[name]] += mean
             of_joint[place[name]] += mean
         return out, of_joint
+
+    @property
+    def names(self) -> list[str]:
+        """What has contributions: the columns, then the interactions."""
+        return [*self.schema.names, *self.pairs]
+
+    @property
+    def base(self) -> Floats:
+        """The scores of an average row."""
+        return np.asarray(self.scorer.log_prior + self.averages[0].sum(axis=0))
 
     @cached_property
     def pairs(self) -> Mapping[str, tuple[str, ...]]:

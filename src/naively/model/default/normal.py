@@ -1,10 +1,10 @@
 """Linear and quadratic terms: normal densities of all columns at once, so that nothing common to two counts twice.
 
 Features are the numbers, and for each column of categories directions in which its indicators differ; a missing value
-is 0, the mean. With one covariance for all classes the log-density is linear in the features, up to what all classes share
-(discriminant analysis). With one for each class it is quadratic: on the leading principal components of the features,
-and shrunk towards the covariance within all classes (Friedman 1989). How many components and how far to shrink is
-chosen by the loss of held-out rows.
+is 0, the mean. With one covariance for all classes the log-density is linear in the features, up to what all classes
+share (discriminant analysis). With one for each class it is quadratic: on the leading principal components of the
+features, and shrunk towards the covariance within all classes (Friedman 1989). How many components and how far to
+shrink is chosen by the loss of held-out rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -183,8 +183,8 @@ def cross_normal(
     """
     out = np.zeros((len(settings), len(moments.n), len(x)))
     given = np.array(settings, dtype=np.float64).reshape(-1, 2)
-    good = _kernels.cross_normal(x, *moments, *cross.folded, given, folds, out, threads_here())
-    return out if good else None
+    arguments: tuple[Any, ...] = (x, *moments, *cross.folded, given, folds, out, threads_here())
+    return out if _kernels.cross_normal(*arguments) else None
 
 
 class NormalRows:
@@ -337,6 +337,11 @@ class QuadraticTable:
         offsets = self.grid.offsets[len(self.grid.numbers) :]
         return np.asarray(offsets - offsets[0])
 
+    @property
+    def columns_of_codes(self) -> list[tuple[int, int]]:
+        """Where the indicators of each column of categories begin and end."""
+        return list(pairwise(self.offsets.tolist()))
+
     @cached_property
     def _laid_out(self) -> Floats:
         """The squares as the kernel reads them: of all classes but the last, [class, cell]."""
@@ -372,7 +377,7 @@ class QuadraticTable:
         parts = np.zeros((len(x), len(self.grid.names), self.squares.shape[1]))
         numbers = len(self.grid.numbers)
         parts[:, :numbers] = x.level[:, :, None] * self.of_numbers
-        for column, (begin, end) in enumerate(pairwise(self.offsets.tolist()), numbers):
+        for column, (begin, end) in enumerate(self.columns_of_codes, numbers):
             lines = np.vstack([self.of_codes[begin:end], np.zeros(parts.shape[2])])
             codes = x.codes[:, column]
             parts[:, column] = lines[np.where(codes < end - begin, codes, -1)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,10 +64,10 @@ def cross_pairs(cross: CrossFit, pairs: PairColumns, p: Floats) -> tuple[Singles
     error[rows.y, np.arange(len(rows))] += weights
     by_row = [padded(np.ascontiguousarray(part.T)) for part in (p, error)]
     sums, slope, curve = np.zeros(by_row[0].shape), np.zeros(len(pairs)), np.zeros(len(pairs))
-    columns = counts.joint.products, counts.grid.offsets, pairs.first, pairs.second
-    pseudo = counts.recipe.pair_pseudo_count
+    columns = rows.cells.codes, counts.joint.products, counts.grid.offsets, pairs.first, pairs.second
     results = weights, sums, slope, curve, threads_here()
-    _kernels.cross_pairs(rows.cells.codes, *columns, *cross.folded, pseudo, *by_row, *results)
+    arguments: tuple[Any, ...] = (*columns, *cross.folded, counts.recipe.pair_pseudo_count, *by_row, *results)
+    _kernels.cross_pairs(*arguments)
     total = np.ascontiguousarray(sums[:, :classes].T / pairs.partners, dtype=np.float32)
     return total, slope * np.abs(slope) / (2 * (curve + 1))
 

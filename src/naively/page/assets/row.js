@@ -219,7 +219,7 @@
   const draw = () => {
     result = model.score(row);
     views.forEach((view, place) => { view.own = lead(result.columns[place].scores); });
-    const values = { prior: lead(result.prior), columns: sumOf(views.map((view) => view.own)) };
+    const values = { [baseName()]: lead(result.base), columns: sumOf(views.map((view) => view.own)) };
     if (model.pairs.length) values.together = sumOf(result.pairs.map(({ scores }) => lead(scores)));
     const total = lead(result.joint);
     // The model bounds sums below; what that adds is shown, so that the parts add up.
@@ -227,7 +227,7 @@
     const longest = lengthFor([...Object.values(values), ...views.map((view) => view.own)]);
     drawClasses();
     drawSums({ ...values, limit: Number.isFinite(added) && Number.isFinite(total) ? total - added : 0, total });
-    parts.prior.draw(values.prior, longest);
+    parts.base.draw(values[baseName()], longest);
     if (model.pairs.length) drawPairs(longest);
     views.forEach((view, place) => view.draw(longest, result.columns[place].status));
     drawAxes(total);
@@ -411,6 +411,9 @@
     return make("p.muted", say("row.many", { n: numbers.count(views.length), shown: SHOWN_COLUMNS }), " ", field);
   };
 
+  // What a row starts from: the scores of an average row or, in textbook naive Bayes, the prior.
+  const baseName = () => (model.model === "textbook" ? "prior" : "base");
+
   const start = (root, given, scorer) => {
     [data, model] = [given, scorer];
     names = model.classes.map(shownLabel);
@@ -421,10 +424,10 @@
     }
     buildHeader();
     const top = [make("p", say("row.intro")), toolbar(), cards()];
-    parts.prior = valueBar();
+    parts.base = valueBar();
     parts.counts = make("div.counts.muted", { dir: "auto" });
     views = model.columns.map(columnView);
-    const lines = [head(), fixedLine("div", say("row.prior"), parts.prior, parts.counts), ...views.map((view) => view.element)];
+    const lines = [head(), fixedLine("div", say(`row.${baseName()}`), parts.base, parts.counts), ...views.map((view) => view.element)];
     if (model.pairs.length) lines.push(pairsPart());
     if (views.length > SHOWN_COLUMNS) top.push(columnSearch());
     parts.what.hidden = !views.some((view) => view.axis);

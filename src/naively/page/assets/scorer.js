@@ -160,14 +160,15 @@ function addWords(term, out, words) {
 
 const TERMS = {
   table: ({ table }, out, { code }) => code >= 0 && addLine(out, table, code, 1),
-  slope({ table }, out, { level }) {
-    for (let line = 0; line < table.shape[0]; line++) addLine(out, table, line, level ** (line + 1));
-  },
+  slope: ({ table }, out, { level }) => addLine(out, table, 0, level),
   pair({ table }, out, a, b) {
     if (a.pair >= 0 && b.pair >= 0) addLine(out, table, a.pair * table.shape[1] + b.pair, 1);
   },
-  product: ({ table }, out, a, b) => addLine(out, table, 0, a.level * b.level),
-  slopes: ({ table }, out, a, b) => b.pair >= 0 && addLine(out, table, b.pair, a.level),
+  triple({ table, merged }, out, ...cells) {
+    const codes = cells.map(({ pair }, i) => (pair >= 0 ? merged[i][pair] ?? -1 : -1));
+    const line = codes.reduce((before, code, i) => before * table.shape[i] + code, 0);
+    if (Math.min(...codes) >= 0) addLine(out, table, line, 1);
+  },
   words: (term, out, { words }) => addWords(term, out, words),
   "ruled out"(term, out, { words }) {
     const zeros = new Float64Array(out.length);
@@ -204,11 +205,15 @@ class Model {
     Object.assign(this, JSON.parse(JSON.stringify(flat), decoded));
     this.columns = this.columns.map((column) => prepared(column, this.classes.length));
     this.own = this.columns.map((_, at) => this.terms.filter(({ columns }) => columns.length < 2 && columns[0] === at));
-    const pairs = new Map(); // terms of the same two columns
-    for (const term of this.terms.filter(({ columns }) => columns.length > 1))
+    this.quadratic = this.terms.find(({ kind }) => kind === "quadratic");
+    const pairs = new Map(); // terms of the same columns
+    for (const term of this.terms.filter((term) => term !== this.quadratic && term.columns.length > 1))
       pairs.set(String(term.columns), [...(pairs.get(String(term.columns)) || []), term]);
     this.pairs = [...pairs.values()];
     this.aboveFloor = 1 - this.floor.reduce((sum, p) => sum + p, 0);
+    this.average = new Float64Array(this.classes.length); // of all contributions, which are relative to it
+    for (const { average } of [...this.columns, ...this.pairs.flat()]) if (average) addLine(this.average, average, 0, 1);
+    this.base = this.prior.map((score, k) => score + this.average[k]);
   }
 
   score(row) {
@@ -220,11 +225,11 @@ class Model {
   // The state with one cell changed; what does not depend on it is shared with the state before.
   move(state, name, value) {
     const at = this.columns.findIndex((column) => column.name === name);
-    const cells = state.cells.slice(), columns = state.columns.slice();
+    const cells = state.cells.slice(), own = state.own.slice();
     cells[at] = readCell(this.columns[at], value);
-    columns[at] = this.columnPart(at, cells);
+    own[at] = this.columnPart(at, cells);
     const touched = (terms, i) => (terms[0].columns.includes(at) ? this.pairPart(terms, cells) : state.pairs[i]);
-    return this.state(cells, columns, this.pairs.map(touched));
+    return this.state(cells, own, this.pairs.map(touched));
   }
 
   scores(terms, cells) {
@@ -234,18 +239,51 @@ class Model {
   }
 
   columnPart(at, cells) {
-    return { name: this.columns[at].name, scores: this.scores(this.own[at], cells), status: cells[at].status };
+    const scores = this.scores(this.own[at], cells);
+    if (this.columns[at].average) addLine(scores, this.columns[at].average, 0, -1);
+    return { name: this.columns[at].name, scores, status: cells[at].status };
   }
 
   pairPart(terms, cells) {
-    return { columns: terms[0].columns.map((at) => this.columns[at].name), scores: this.scores(terms, cells) };
+    const scores = this.scores(terms, cells);
+    for (const { average } of terms) if (average) addLine(scores, average, 0, -1);
+    return { columns: terms[0].columns.map((at) => this.columns[at].name), scores };
   }
 
-  state(cells, columns, pairs) {
+  // Columns with what each contributes to the quadratic form of components: what two contribute together is shared
+  // between them equally.
+  withQuadratic(columns, cells) {
+    if (!this.quadratic) return columns;
+    const { components, table } = this.quadratic, [classes, size] = table.shape, whole = new Float64Array(size);
+    const parts = this.quadratic.columns.map((at, i) => {
+      const part = new Float64Array(size), { level, pair } = cells[at], line = components[i];
+      if (line.shape && line.shape.length > 1) { if (pair >= 0) addLine(part, line, pair, 1); }
+      else addLine(part, line, 0, level);
+      addLine(whole, part, 0, 1);
+      return part;
+    });
+    const towards = Array.from({ length: classes }, (_, k) =>
+      Float64Array.from({ length: size }, (_, i) => {
+        let sum = 0;
+        for (let j = 0, at = (k * size + i) * size; j < size; j++, at++) sum += table[at] * whole[j];
+        return sum;
+      }));
+    const found = columns.slice();
+    this.quadratic.columns.forEach((at, i) => {
+      const scores = found[at].scores.slice(), skip = scores.length - classes;
+      for (let k = 0; k < classes; k++) scores[skip + k] += towards[k].reduce((sum, by, j) => sum + by * parts[i][j], 0);
+      found[at] = { ...found[at], scores };
+    });
+    return found;
+  }
+
+  state(cells, own, pairs) {
+    const columns = this.withQuadratic(own, cells);
     const joint = new Float64Array(this.classes.length), words = cells.flatMap((cell) => cell.words);
     for (const part of [...columns, ...pairs]) addLine(joint, part.scores, 0, 1);
-    for (let k = 0; k < joint.length; k++) joint[k] = this.prior[k] + max(joint[k], this.least ?? -Infinity);
-    return { prior: this.prior, columns, pairs, words, joint, probabilities: this.probabilities(joint), cells };
+    for (let k = 0; k < joint.length; k++)
+      joint[k] = this.prior[k] + max(joint[k] + this.average[k], this.least ?? -Infinity);
+    return { base: this.base, own, columns, pairs, words, joint, probabilities: this.probabilities(joint), cells };
   }
 
   probabilities(joint) {

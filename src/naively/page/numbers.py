@@ -54,7 +54,7 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def number_text(value: float, digits: int = 4) -> str:
-    """Return a number with that many significant digits and a true minus.
+    """Return a number with `digits` significant digits and a true minus.
 
     >>> [number_text(x) for x in (-1234.56, 0.000123456, 44.0, -0.0)]
     ['−1235', '0.0001235', '44', '0']
