@@ -83,21 +83,21 @@ def _add_words(column: FlatColumn, kept: Places, term: TextTerm, factor: float) 
         add_table("length", factor * term.word_scores.astype(np.float64), times="once")
     elif isinstance(term, WeightedTextTerm):
         _add_words(column, kept, term.term, factor * term.weight)
-    elif not isinstance(term, WideLikelihood):
-        name = column.fields["name"]
-        raise InvalidInput(f"Column {name!r} has a term of words that a flat model cannot hold.", column=name)
-    elif not isinstance(term.inner, FlagLikelihood):  # each word as often as it counts
-        table = term.inner.each if term.idf is None else term.inner.each * term.idf[:, None]
-        add_table("none", factor * table, times=term.family.scored)
-    else:
-        present, absent = Split.of(term.inner.log_there), Split.of(term.inner.log_absent)
+    elif isinstance(term, FlagLikelihood):
+        present, absent = Split.of(term.log_there), Split.of(term.log_absent)
         change, constant = factor * (present.finite - absent.finite).T, factor * absent.finite.sum(axis=1)
-        add_table("none", change, times=term.family.scored, constant=constant)
+        add_table("none", change, times=term.times, constant=constant)
         if present.ruled_out.any() or absent.ruled_out.any():
             # How often log 0 is added to a class: for each word that is absent, which those that are there take back.
             zeros = (present.ruled_out - absent.ruled_out).T[kept]
             constant = absent.ruled_out.sum(axis=1)
             column.add("ruled out", scaling="none", times="once", constant=constant, table=zeros)
+    elif isinstance(term, WideLikelihood):  # each word as often as it counts
+        table = term.each if term.idf is None else term.each * term.idf[:, None]
+        add_table("none", factor * table, times=term.times)
+    else:
+        name = column.fields["name"]
+        raise InvalidInput(f"Column {name!r} has a term of words that a flat model cannot hold.", column=name)
 
 
 # -- tokens as regular expressions -------------------------------------------------------------------------------------
