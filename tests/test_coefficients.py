@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naively.data.grid import Cells, Grid, LabelValues, NumberBins
 from naively.model.joint.coefficients import COEFFICIENTS, NO_CLASS, CellLayout, CoefficientRows, Coefficients
 from naively.model.joint.sample import FittingRows, SoftRows, deal_out
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,7 +20,6 @@ from scipy.special import log_softmax, softmax
 
 import naively as nv
 from naively import _kernels as kernels
-from naively.data.grid import Cells, Grid, LabelValues, NumberBins
 from naively.errors import UnreadableFile
 from naively.families.family import padded
 from naively.model.recipe import RECIPE

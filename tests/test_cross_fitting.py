@@ -18,6 +18,7 @@ from naively.model.joint.sample import FittingRows, SoftRows, deal_out
 from naively.model.joint.tables import TermCounts
 from naively.model.joint.values import ValueTerms
 from naively.model.joint.weights import Candidates
+from naively.stats.pairs import JointCounts
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
@@ -26,7 +27,6 @@ from naively._threads import shared_threads
 from naively.model.default.fitting import fit_joint
 from naively.model.recipe import RECIPE
 from naively.stats import Axis
-from naively.stats.pairs import JointCounts
 
 from .flat_cases import table_of
 from .test_coefficients import samples

@@ -8,17 +8,17 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from naively.data.grid import Grid, LabelValues
 from naively.model.joint.tables import TermCounts
 from naively.model.joint.terms import Term
+from naively.stats.pairs import JointCounts
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively.data.grid import Grid, LabelValues
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.families.ordinal import natural_order
 from naively.model.recipe import RECIPE
 from naively.stats import Axis
-from naively.stats.pairs import JointCounts
 
 from .textbook import book
 

@@ -5,21 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from naively.data.grid import Cells, Grid, LabelValues, NumberBins
 from naively.model.joint.cross_fit import CrossFit
 from naively.model.joint.normal import ALPHA, QUADRATIC, RIDGE, NormalScores, Shrinkage, contrasts, cross_normal
 from naively.model.joint.quadratic_tables import QuadraticTable
 from naively.model.joint.sample import FittingRows
 from naively.model.joint.tables import TermCounts
 from naively.model.joint.terms import CELLS
+from naively.stats.pairs import JointCounts
 from scipy.stats import multivariate_normal
 
 import naively as nv
 from naively import _kernels as kernels
 from naively.data.frame import frame_of
-from naively.data.grid import Cells, Grid, LabelValues, NumberBins
 from naively.model.recipe import RECIPE
 from naively.stats import Axis
-from naively.stats.pairs import JointCounts
 
 SHRINKAGES = [Shrinkage(0.02, 1.0), Shrinkage(0.3, 30.0)]
 SHAPES = [(4, ()), (0, (3, 2, 4)), (3, (3, 1, 2)), (2, (1,))]  # numbers, and how many labels each column has

@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from naively.estimator.refresh import up_to_date
 from naively.model.joint.sample import effective_weights
 from sklearn.datasets import load_breast_cancer, load_iris
 
@@ -16,7 +17,6 @@ import naively as nv
 from naively.errors import InvalidInput, StaleWarning, TextbookFallbackWarning
 from naively.estimator import folds
 from naively.estimator.fitted_classifier import FittedClassifier
-from naively.estimator.refresh import up_to_date
 from naively.estimator.state import state_of_counts
 from naively.model.default.model import DefaultModel
 from naively.model.table_model import TableModel

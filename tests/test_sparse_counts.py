@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from naively.estimator.refresh import up_to_date
 from naively.model.joint.document_rows import DocumentRows
 from naively.model.joint.left_out import HeldOutRows
 from numpy.testing import assert_allclose, assert_array_equal
@@ -14,7 +15,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
-from naively.estimator.refresh import up_to_date
 from naively.model.recipe import RECIPE
 from naively.stats import Axis, Counts, Table, WordTable
 

@@ -53,9 +53,9 @@ def forget_command(
     without them the counts are exact, and the weights stay as they were. Rows that cannot have been counted are
     refused, and no file is written.
     """
-    from ..estimator.incremental import forget
     from ..estimator.load import save_model
     from ..estimator.rows_in_files import refuse_without_rows
+    from ..estimator.update import forget
     from ..judge.metrics import as_row_count
 
     file = arguments.open_files(files, reading)
@@ -63,7 +63,7 @@ def forget_command(
     fitted = arguments.load_with_settings(model, n_jobs=n_jobs)
     if keep_rows:
         refuse_without_rows(fitted)
-    rows = fitted.state.all_kept is not None if keep_rows is None else keep_rows
+    rows = fitted.state.kept is not None if keep_rows is None else keep_rows
     before = float(fitted.counts.rows.sum())
     name = arguments.resolve_known_target(fitted, file, target)
     weight = None if weight is None else arguments.resolve_column(file, weight, "--weight")

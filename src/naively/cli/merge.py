@@ -35,7 +35,7 @@ def merge_command(models: tuple[str, ...], out: str, keep_rows: bool | None, qui
     """
     from ..estimator.load import save_model
     from ..estimator.merge import merge_models
-    from ..estimator.refresh import up_to_date
+    from ..estimator.update import up_to_date
     from ..judge.metrics import as_row_count
 
     loaded = [arguments.load_with_settings(model) for model in models]
@@ -44,7 +44,7 @@ def merge_command(models: tuple[str, ...], out: str, keep_rows: bool | None, qui
             refuse_file_without_rows(model, one)
     with warnings_as_notes(quiet):
         fitted = up_to_date(merge_models(loaded, models))
-    kept = fitted.state.all_kept is not None if keep_rows is None else keep_rows
+    kept = fitted.state.kept is not None if keep_rows is None else keep_rows
     save_model(fitted, out, rows=kept)
     rows = float(fitted.counts.rows.sum())
     if as_json:
@@ -60,7 +60,7 @@ def refuse_file_without_rows(model: str, fitted: FittedClassifier) -> None:
     from ..estimator.rows_in_files import refuse_rows_of_textbook
 
     refuse_rows_of_textbook(fitted.parameters)
-    if fitted.state.all_kept is None:
+    if fitted.state.kept is None:
         raise click.UsageError(
             f"{model} holds no row, so that the new file cannot hold those of all models. Leave out --keep-rows, or "
             "fit that model anew with it."

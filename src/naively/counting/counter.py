@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,20 +12,17 @@ from ..data.column import Column
 from ..data.dict_rows import cells_of, number_reader, texts_of_rows
 from ..data.encoding import ROWS, Coder, block_codes
 from ..data.frame import Frame
-from ..data.grid import Grid
 from ..data.schema import Schema
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite_cell
 from ..stats import Axis, Counts
 from ..stats.accumulators import CodesAccumulator, MomentsAccumulator, Vocabulary
 from ..stats.arithmetic import subtract
 from ..stats.counts import ColumnStatistic
-from ..stats.pairs import JointCounts
 from ..text import TextRows
 from . import arrays
 from .column_moments import joined_moments, moments_of_column
 from .declared_labels import declared_levels, label_coder
 from .encoded_rows import EncodedRows, encoded_numbers
-from .pairs import JointCounter
 from .wide import (
     WideAccumulator,
     WideCells,
@@ -75,7 +71,6 @@ class TableCounter:
         self.vectors: dict[str, WideAccumulator] = {
             n: empty_accumulator(self.schema[n], 0, reader) for n, reader in self.readers.items()
         }
-        self.together = None if self.schema.grid is None else self.of_grid(self.schema.grid)
         self._room = -1  # how many labels there is room for
 
     def __getstate__(self) -> dict[str, object]:
@@ -85,22 +80,12 @@ class TableCounter:
         self.__dict__.update(state | {"_room": -1})  # sums may be of an earlier time than the codes
         self._make_readers()
 
-    def fresh(self) -> TableCounter:
+    def empty_like(self) -> TableCounter:
         """Return an empty one with the same codes."""
-        other = self.twin()
-        other._empty()
-        return other
-
-    def twin(self) -> TableCounter:
-        """Return one with the same codes and the same sums; pairs of columns may be counted by one of the two alone."""
         other = TableCounter.__new__(TableCounter)
         other.__dict__.update(self.__dict__)
+        other._empty()
         return other
-
-    def of_grid(self, grid: Grid) -> JointCounter:
-        """Return an empty counter of the columns of a grid together, with the same codes."""
-        names = ([column.name for column in part] for part in (self.of_numbers, self.of_labels))
-        return JointCounter(grid, self.words, grid.places_among(*names))
 
     # -- counting -----------------------------------------------------------------------------------------------
 
@@ -121,7 +106,7 @@ class TableCounter:
             self._add_block(frame, 0, frame.rows, y, weights, threads, also)
             return
         # A later block may be refused: count all apart, then take them in.
-        apart = self.fresh()
+        apart = self.empty_like()
         apart.start_vectors(frame)
         for begin in range(0, frame.rows, ROWS):
             end = min(begin + ROWS, frame.rows)
@@ -133,7 +118,7 @@ class TableCounter:
         self, frame: Frame, classes: Codes, proportions: Floats, weights: Floats | None, threads: int
     ) -> None:
         """Count the rows of a frame that have soft labels: each row counts for every class by its proportion."""
-        apart = self.fresh()
+        apart = self.empty_like()
         apart.start_vectors(frame)
         for begin in range(0, frame.rows, ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
@@ -195,6 +180,14 @@ class TableCounter:
         wide = {c.name: wide_cells(frame, c, self.readers.get(c.name), begin, end, threads) for c in self.of_vectors}
         return EncodedRows(codes, numbers, wide)
 
+    def encoded_cells(self, frame: Frame, begin: int, end: int, threads: int) -> tuple[Codes, Floats]:
+        """Return some rows of a frame whose labels were all seen before: their codes and their numbers."""
+        codes, numbers = np.empty((end - begin, 0), dtype=np.int32), None
+        if self.of_labels:
+            codes = block_codes(frame, self.coders, begin, end, threads)[0]
+        numbers = encoded_numbers(frame, self.of_numbers, begin, end, threads)
+        return codes, np.empty((end - begin, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
+
     def _add_encoded(
         self,
         codes: Codes | None,
@@ -226,7 +219,7 @@ class TableCounter:
         """Return whether a single row with this label can be counted at once: its type is plain, and known."""
         known = next(iter(self.classes.places), label)
         plain = type(label) in (str, int, bool) and type(known) is type(label)
-        return plain and not self.of_vectors and self.together is None
+        return plain and not self.of_vectors
 
     def add_row(self, row: Mapping[str, CellLike], label: Label) -> None:
         """Count one row given as a dict, as quickly as can be."""
@@ -258,13 +251,11 @@ class TableCounter:
         if codes is not None:
             row = self.labels.add(codes, y, weights, threads)
             assert row < 0, "a code without room"  # the vocabulary gave it, and room was made
-        if self.together is not None:
-            self.together.add(numbers, codes, y, weights, threads)
         arrays.add_rows(self.rows, y, weights)
 
     def fresh_vectors(self, vectors: dict[str, WideCells], y: Codes, weights: Floats | None, threads: int) -> None:
         """Count vectors apart, only to see whether a row of them is refused."""
-        apart = self.fresh()
+        apart = self.empty_like()
         for name, matrix in vectors.items():
             if name in self.readers:
                 matrix.check()
@@ -282,8 +273,6 @@ class TableCounter:
             self.labels.make_room([len(words) for words in self.words], classes)
             self._room = self.growth[0]
         self.numbers.make_room(classes)
-        if self.together is not None:
-            self.together.make_room(classes)
         for vectors in self.vectors.values():
             vectors.make_room(classes)
 
@@ -338,20 +327,13 @@ class TableCounter:
         axis = Axis.numbered(classes)
         both = self.numbers.value(axis, axis.labels) + other.numbers.value(axis, axis.labels)
         self.numbers.take(both, axis.labels)
-        if self.together is not None and other.together is not None:
-            self.together.absorb(other.together)
         for name, theirs in other.vectors.items():
             fresh = empty_accumulator(self.schema[name], theirs.width, self.readers.get(name))
             absorb_accumulator(self.vectors.setdefault(name, fresh), theirs, classes)
 
-    def take_joint(self, joint: JointCounts) -> None:
-        """Hold what was counted of columns jointly elsewhere from now on."""
-        self.schema, self.together = replace(self.schema, grid=joint.grid), self.of_grid(joint.grid)
-        self.together.take(joint, list(self.classes.places))
-
     def less(self, part: TableCounter) -> Counts:
         """Return the counts without those of a part that was absorbed before."""
-        rest = self.fresh()
+        rest = self.empty_like()
         for counter in (self, part, rest):
             counter.make_room()
         classes, axis = len(self.classes), Axis.numbered(len(self.classes))
@@ -365,9 +347,6 @@ class TableCounter:
             rest.vectors[name] = empty_accumulator(self.schema[name], mine.width, self.readers.get(name))
             of_both = (accumulated_statistic(one, axis.labels, axis) for one in (mine, part.vectors[name]))
             rest.vectors[name].take(next(of_both) - next(of_both), axis.labels)
-        if rest.together is not None and self.together is not None and part.together is not None:
-            whole, some = (one.value(axis.labels, axis) for one in (self.together, part.together))
-            rest.together.take(whole - some, axis.labels)
         return rest.value()
 
     def value(self) -> Counts:
@@ -384,8 +363,7 @@ class TableCounter:
         found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
         found |= {name: accumulated_statistic(vectors, seen, axis) for name, vectors in self.vectors.items()}
         columns = {name: found[name] for name in self.schema.names if name in found}
-        joint = None if self.together is None else self.together.value(seen, axis)
-        return Counts(axis, rows, columns, self.schema, joint)
+        return Counts(axis, rows, columns, self.schema)
 
     @classmethod
     def of(cls, counts: Counts, schema: Schema) -> TableCounter:
@@ -406,8 +384,6 @@ class TableCounter:
             counter.numbers.take(
                 joined_moments([counts.columns[column.name] for column in counter.of_numbers], counts.classes), seen
             )
-        if counter.together is not None and counts.joint is not None:
-            counter.together.take(counts.joint, seen)
         for column in counter.of_vectors:
             statistic = counts.columns[column.name]
             if column.name in counter.readers:

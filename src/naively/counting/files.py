@@ -29,7 +29,6 @@ from .encoded_rows import EncodedRows
 from .first_look import PAIRED, cells_hasher, uncut_columns, with_cuts, with_word_pairs
 from .row_hash import RowHasher, frame_hashes
 from .sample import RowSample
-from .second_pass import Blocks
 
 # More different texts than this name things rather than describe them: it is set aside, unless `families` names it.
 MOST_LABELS = 1_000_000
@@ -202,17 +201,6 @@ class FileRows:
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
         return ClassTotals(dict(zip(counter.classes.places, sums.tolist(), strict=True)), rows)
 
-    def again(
-        self,
-        counter: TableCounter,
-        threads: int,
-        folds_of: Callable[[LabeledBlock], Codes | None] = lambda part: None,
-    ) -> Blocks:
-        """Return all rows once more, after they were counted, without texts: to count pairs of other columns."""
-        narrow = [column.name for column in (*counter.of_labels, *counter.of_numbers)]
-        for part in self.once_more(counter, threads, counter.schema.only(narrow)):
-            yield part.frame, part.y, part.weights, folds_of(part)
-
     def once_more(self, counter: TableCounter, threads: int, schema: Schema | None = None) -> Iterator[LabeledBlock]:
         """Read all rows in one more pass, and report the progress."""
         self.passes = self.passes[0] + 1, max(self.passes[0] + 2, self.passes[1])
@@ -304,13 +292,6 @@ class FileRows:
     def may_go(self, column: Column) -> bool:
         """Return whether a column is set aside if it has too many values: texts that `families` does not name."""
         return column.type == "text" and column.name not in self.asked
-
-    def finish(self) -> None:
-        """Report the progress as complete, where fewer passes were needed than expected."""
-        before, self.passes = self.passes[1], (self.passes[0], self.passes[0] + 1)
-        if self.progress is not None and self.passes[1] < before:
-            done = self.passes[1] * sum(self.source.bytes(at) for at in range(len(self.source.paths)))
-            self.progress(self.rows, done, done)
 
     def report_progress(self, part: LabeledBlock) -> None:
         """Report the progress of reading, if there is a callback."""

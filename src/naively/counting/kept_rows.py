@@ -46,7 +46,7 @@ class KeptRows:
     @classmethod
     def of(cls, rows: Rows, schema: Schema, threads: int = 1) -> KeptRows:
         """Return what is kept of rows that were counted."""
-        bare = replace(schema, grid=None, hints=())
+        bare = replace(schema, hints=())
         return cls(bare).plus(rows, threads).together(threads)
 
     @classmethod
@@ -57,7 +57,7 @@ class KeptRows:
         held = rows_of_part(rows, part, counter)
         if limit is None:
             return cls.of(held, counter.schema, threads)
-        bare = replace(counter.schema, grid=None, hints=())
+        bare = replace(counter.schema, hints=())
         kept = cls(bare, owned_rows(held, bare), part.copies, part.hashes, limit)
         return kept.shrunk(threads)
 

@@ -18,7 +18,6 @@ from ..stats.arithmetic import mix_hashes
 from ..text.rows import text_hashes
 from .counter import TableCounter
 from .row_hash import hash_of_text, label_hashes, vector_hashes
-from .second_pass import encoded_cells
 
 # Into so many parts the range of a column is cut. No round number, and not from the edge on: numbers that people write
 # lie on the borders of round parts, where a change of units would move them across.
@@ -29,9 +28,7 @@ BLOCK = 1 << 16
 
 def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -> Places:
     """Return the places of all rows in an order that follows from their content."""
-    codes, numbers = encoded_cells(counter, frame, 0, frame.rows, threads)
-    numbers = np.empty((frame.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
-    codes = np.empty((frame.rows, 0), dtype=np.int32) if codes is None else codes
+    codes, numbers = counter.encoded_cells(frame, 0, frame.rows, threads)
     hashed = np.zeros(frame.rows, dtype=np.uint64)
     for columns in number_blocks(numbers):
         hashed += mix_hashes(range_parts(columns)).sum(axis=1, dtype=np.uint64)

@@ -283,7 +283,7 @@ def check_new_classes(counter: TableCounter, labels: Sequence[Label]) -> None:
 def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int, sampling: bool = False) -> None:
     """Count the rows; an error leaves the counter as it was. If they will be sampled, many are hashed on the way."""
     if isinstance(rows, FileRows):
-        apart = counter.fresh() if counter.rows.any() else counter
+        apart = counter.empty_like() if counter.rows.any() else counter
         rows.count(apart, threads)
         if apart is not counter:
             counter.absorb(apart)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -68,10 +68,11 @@ class NumberSample(NamedTuple):
     stale: bool = False  # whether rows were added or removed since
 
 
-def numbers_to_measure(counter: TableCounter, rows: Rows | FileRows, threads: int) -> NumberSample | None:
-    """Return a sample of numbers whose bins are not counted; None if there are no such numbers."""
-    grid, columns = counter.schema.grid, counter.of_numbers
-    binned = set() if grid is None else {bins.name for bins in grid.numbers}
+def numbers_to_measure(
+    counter: TableCounter, rows: Rows | FileRows, binned: Collection[str], threads: int
+) -> NumberSample | None:
+    """Return a sample of numbers; None if all are binned, or there are none."""
+    columns = counter.of_numbers
     if all(column.name in binned for column in columns):
         return None
     if isinstance(rows, FileRows) and rows.measuring is None:

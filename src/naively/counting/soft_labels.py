@@ -36,23 +36,15 @@ def most_probable(rows: Rows, counter: TableCounter, threads: int) -> Rows:
     return replace(rows, target=Target(target.labels, codes, target.dtype), weights=plain, hashes=hashes)
 
 
-def blocks_by_class(
-    counter: TableCounter, rows: Rows, target: SoftLabels
-) -> Iterator[tuple[Frame, Codes, Floats, None]]:
-    """Give the rows of each class that have some of it, weighted by their proportions: as they are counted."""
-    frame = frame_of(rows.source)
+def counted_blocks(counter: TableCounter, rows: Rows) -> Iterator[tuple[Frame, Codes, Floats | None]]:
+    """Give rows in memory with the codes of their classes: soft labels for each class, weighted by its proportions."""
+    frame, target = frame_of(rows.source), rows.target
+    if not isinstance(target, SoftLabels):
+        yield frame, counter.classes.codes(target.labels)[target.codes], rows.weights
+        return
     for code, part in zip(counter.classes.codes(target.labels), target.proportions.T, strict=True):
         weights = part if rows.weights is None else part * rows.weights
         at = np.flatnonzero(weights)
         if len(at):
             some = frame if len(at) == frame.rows else frame.take(at)
-            yield some, np.full(len(at), code, dtype=np.int32), np.ascontiguousarray(weights[at]), None
-
-
-def counted_blocks(counter: TableCounter, rows: Rows) -> Iterator[tuple[Frame, Codes, Floats | None, None]]:
-    """Give rows in memory as blocks to count again, with the codes that a counter has for their classes."""
-    target = rows.target
-    if isinstance(target, SoftLabels):
-        yield from blocks_by_class(counter, rows, target)
-    else:
-        yield frame_of(rows.source), counter.classes.codes(target.labels)[target.codes], rows.weights, None
+            yield some, np.full(len(at), code, dtype=np.int32), np.ascontiguousarray(weights[at])

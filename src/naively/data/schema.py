@@ -27,7 +27,6 @@ from .column import (
     same_kind,
     with_family,
 )
-from .grid import Grid
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,8 +53,6 @@ class Schema:
         Remarks on columns that look as if something else was meant.
     target : str, optional
         The column of the classes, where it has a name.
-    grid : Grid, optional
-        The bins and labels by which pairs of columns are counted, if they are.
     weight : str, optional
         The column of the weights of rows, where they have some.
 
@@ -72,7 +69,6 @@ class Schema:
     columns: tuple[Column, ...]
     hints: tuple[str, ...] = field(default=(), compare=False)
     target: str | None = field(default=None, compare=False)  # the column of the classes, where it has a name
-    grid: Grid | None = None  # how columns are laid out to be counted together, if they are
     weight: str | None = field(default=None, compare=False)  # the column of the weights of rows, where they have some
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
     _kinds: dict[Kind, tuple[Column, ...]] = field(init=False, repr=False, compare=False)
@@ -263,9 +259,7 @@ class Schema:
         """
         columns = [column_to_json(column) for column in self.columns]
         data = {"columns": columns, "hints": [Message(hint).to_json() for hint in self.hints], "target": self.target}
-        if self.weight is not None:
-            data["weight"] = self.weight
-        return data if self.grid is None else data | {"grid": self.grid.to_json()}
+        return data if self.weight is None else data | {"weight": self.weight}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Schema:
@@ -282,10 +276,8 @@ class Schema:
             The schema.
         """
         columns = tuple(column_from_json(column) for column in data["columns"])
-        grid = Grid.from_json(data["grid"]) if "grid" in data else None
-        return cls(
-            columns, tuple(map(Message.from_json, data.get("hints", ()))), data.get("target"), grid, data.get("weight")
-        )
+        hints = tuple(map(Message.from_json, data.get("hints", ())))
+        return cls(columns, hints, data.get("target"), data.get("weight"))
 
     def __str__(self) -> str:
         rows = [(str(c.name), NOUNS[c.type], family_text(c)) for c in self.columns]

@@ -144,7 +144,7 @@ class CachedFiles:
             fitted = model_of_file(self.cache.place(path), stored)
         except UnreadableFile:
             return None  # fitted anew
-        if self.how.keep_rows and fitted.state.all_kept is None:
+        if self.how.keep_rows and fitted.state.kept is None:
             return None
         return CachedFile(fitted.counts, noted, FittedClassifier(self.parameters, fitted.state))
 

@@ -17,9 +17,9 @@ from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts
 from .load import save_model
 from .merge import merge_models
-from .refresh import times_weight, up_to_date
 from .settings import Parameters
 from .state import FittedState
+from .update import times_weight, up_to_date
 
 
 def model_of_rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 
 from .._types import TableLike
@@ -15,8 +16,8 @@ from ..files.file import File
 from ..stats.counts import counted_as, is_without_values
 from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts
-from .refresh import recounted
 from .state import FittedState
+from .update import recounted
 
 
 def with_types_of_others(models: Sequence[FittedClassifier]) -> list[FittedClassifier]:
@@ -35,26 +36,17 @@ def with_types_of_others(models: Sequence[FittedClassifier]) -> list[FittedClass
 
 
 def with_types_of_rows(fitted: FittedClassifier, X: TableLike | File) -> FittedClassifier:
-    """Return a model whose empty columns have the types that they have in rows that are to be counted.
-
-    A column stays empty if pairs with it are counted in another way, and the rows to count them again are gone.
-    """
+    """Return a model whose empty columns have the types that they have in rows that are to be counted."""
     names = fitted.schema.empty
     if not names:
         return fitted
     if isinstance(X, File):
         schema = X.schema(apart=[name for name in X.columns() if name not in names])
-        return _with_types(fitted, _countable(fitted, schema))
+        return _with_types(fitted, {column.name: column for column in schema})
     frame = frame_of(X).aligned(fitted.schema)
     some = {name: v for name in names if not (isinstance(v := frame.columns[name], ColumnValues) and v.empty)}
-    return _with_types(fitted, _countable(fitted, Frame(some, frame.rows, named=frame.named).schema()))
-
-
-def _countable(fitted: FittedClassifier, schema: Schema) -> dict[str, Column]:
-    """Return those of some columns that a model can count from now on."""
-    kept, grid = fitted.state.all_kept, fitted.schema.grid
-    in_pairs = () if grid is None or (kept is not None and kept.complete) else grid.names
-    return {c.name: c for c in schema if c.name not in in_pairs or c.kind == fitted.schema[c.name].kind}
+    schema = Frame(some, frame.rows, named=frame.named).schema()
+    return _with_types(fitted, {column.name: column for column in schema})
 
 
 def without_types(state: FittedState, names: Sequence[str]) -> FittedState:
@@ -63,7 +55,7 @@ def without_types(state: FittedState, names: Sequence[str]) -> FittedState:
     names = [name for name in names if name in counted and state.schema[name].type != "empty"]
     if not names:
         return state
-    schema, counter = state.schema.without_types(names), state.counts.counter.twin()
+    schema, counter = state.schema.without_types(names), copy(state.counts.counter)
     counter.schema = counter.schema.without_types(names)
     kept = None if state.kept is None else state.kept.read_as(state.kept.schema.without_types(names))
     return replace(state, schema=schema, counts=LiveCounts(schema, counter=counter), kept=kept)
@@ -81,8 +73,8 @@ def _with_types(model: FittedClassifier, types: Mapping[str, Column]) -> FittedC
     }
     if not changed:
         return model
-    kept, columns = model.state.all_kept, tuple(changed.get(column.name, column) for column in schema)
-    bare = replace(schema, columns=columns, grid=None, hints=())
+    kept, columns = model.state.kept, tuple(changed.get(column.name, column) for column in schema)
+    bare = replace(schema, columns=columns, hints=())
     if kept is not None and kept.complete:
         state = replace(model.state, kept=kept.with_columns_of(bare, changed), schema=bare)
         return FittedClassifier(model.parameters, recounted(model.parameters, state))

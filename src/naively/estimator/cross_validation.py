@@ -15,13 +15,12 @@ from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..files.file import file_of
 from ..judge.scores import Scores
-from ..model.default.screening import unscreened
 from ..model.leave_one_out import folds_of
 from .file_folds import fit_folds
 from .fit import fit_rows, prepare_file
 from .folds import scores_of_folds
-from .incremental import rows_to_count
 from .settings import Parameters
+from .update import rows_to_count
 
 # A number of folds, a splitter of scikit-learn, or pairs (train, test) of row numbers.
 SplitsLike: TypeAlias = "int | Iterable[tuple[Places, Places]] | object"
@@ -94,7 +93,7 @@ def cross_validate(
     splits = list(folds_of(cv, rows, groups, parameters.random_state))
     declared = checked_classes(parameters.classes, rows)
     heavy = with_class_weights(rows, class_weights_of(parameters.class_weight, rows, declared))
-    schema = unscreened(heavy.schema(parameters.families, parameters.model != "textbook"))
+    schema = heavy.schema(parameters.families, parameters.model != "textbook")
     rows.source = heavy.source
     if parameters.leaves_choices and tuning == "fixed":
         state = fit_rows(parameters, rows_to_count(parameters, X, y, target, sample_weight))

@@ -1,4 +1,4 @@
-"""Models from files and the scores of their folds: few rows as if they were in memory, many in one more pass."""
+"""Models from files and the scores of their folds: few rows as if they were in memory, many in a second pass."""
 
 from __future__ import annotations
 
@@ -15,21 +15,18 @@ from ..counting.row_hash import RowHasher, frame_hashes
 from ..counting.rows import Rows, checked_classes
 from ..counting.sample import in_proportion
 from ..counting.sampled_rows import sampled_file
-from ..counting.second_pass import add_joint_counts, count_jointly
-from ..counting.weights import are_copies, class_weights, with_class_weights
+from ..counting.weights import class_weights, with_class_weights
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..judge.stratified_folds import StratifiedFolds, seed_from_random_state
-from ..model.default.fitting import enough, fitted_grid
-from ..model.default.screening import Used, narrow_counter, narrowed_counts, screened_of, union_of, unscreened
-from ..model.leave_one_out import fold_rows, hard_labels, rows_at
+from ..model.leave_one_out import fold_rows, rows_at
 from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from ..model.tuning import Tuning
 from ..stats import Counts
 from ..stats.counts import times_class_weights
-from .fit import counted_state, counts_pairs
+from .fit import counted_state
 from .fitted_classifier import FittedClassifier
 from .folds import scores_of_folds
 from .priors_and_costs import costs_of_scores
@@ -51,12 +48,11 @@ def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = 
     Where all rows were kept while they were counted, they are answered as the same table in memory would be.
     """
     which, seed = range(len(rows.source.paths)), seed_from_random_state(parameters.random_state)
-    rows.passes = rows.passes[0], rows.passes[0] + 2 + (parameters.model != "textbook")  # the last to score
     rows.gathering = True
     declared = checked_classes(parameters.classes, rows)
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
-    rows.passes = rows.passes[0], rows.passes[0] + 2 + counts_pairs(parameters, counter)
-    parts = [counter.fresh() for _ in range(folds)]
+    rows.passes = rows.passes[0], rows.passes[0] + 2  # the second to score
+    parts = [counter.empty_like() for _ in range(folds)]
     rows.count_apart(parts, parameters.threads, _fold_assignment(counter, folds, seed), which)
     for name in rows.set_aside:
         counter.set_aside(name)
@@ -73,9 +69,8 @@ def _fit_in_memory(
     parameters: Parameters, rows: FileRows, counter: TableCounter, tests: Sequence[Places], tuning: str
 ) -> FoldFit:
     """Fit to rows that are all in memory, and score their folds as `cross_validate` does."""
-    sample, schema = sampled_file(rows, counter), unscreened(counter.schema)
+    sample, schema = sampled_file(rows, counter), counter.schema
     state = counted_state(parameters, counter, rows)
-    rows.finish()
     held = state.tuning if tuning == "fixed" and parameters.leaves_choices else None
     splits = [(None, test) for test in tests]
     scores = scores_of_folds(parameters, sample, schema if held is None else state.schema, splits, held)
@@ -87,22 +82,15 @@ def _fit_in_memory(
 def _fit_in_passes(
     parameters: Parameters, rows: FileRows, counter: TableCounter, parts: list[TableCounter], seed: int, tuning: str
 ) -> FoldFit:
-    """Fit to rows of which some were kept, and score folds in one more pass; all folds share the bins of numbers."""
+    """Fit to rows of which some were kept, and score folds in one more pass."""
     folds = len(parts)
-    sample = sampled_file(rows, counter) if rows.sampling else None
-    others = _samples_without(sample, rows, folds)
-    used = _used_columns(parameters, rows, counter, sample, others)
-    remark = _count_pairs(parameters, rows, counter, parts, sample, seed, used)
-    union = None if used[0] is None else narrow_counter(counter, used[0])
+    others = _samples_without(sampled_file(rows, counter) if rows.sampling else None, rows, folds)
     state = counted_state(parameters, counter, rows)
-    whole, held = state.counts.value if union is None else union, state.tuning if tuning == "fixed" else None
-    if remark is not None:
-        state = replace(state, schema=replace(state.schema, hints=(*state.schema.hints, remark)))
+    whole, held = state.counts.value, state.tuning if tuning == "fixed" else None
     kinds = [parameters.model] if state.tuning.learned is None else [parameters.model, "textbook"]
     models = []
-    for part, other, names in zip(parts, others, used[1:], strict=True):
-        rest, learned_from = _weighed_anew(parameters, rows, whole - part.value(), other)
-        how = FoldOfFile(parameters, state, narrowed_counts(rest, names), learned_from, held)
+    for part, other in zip(parts, others, strict=True):
+        how = FoldOfFile(parameters, state, *_weighed_anew(parameters, rows, whole - part.value(), other), held)
         models.append([how.model(kind) for kind in kinds])
     parts.clear()
     found = _scores(parameters, rows, counter, models, whole, _fold_assignment(counter, folds, seed), tuning)
@@ -124,58 +112,12 @@ class FoldOfFile(NamedTuple):
         if not rest.rows.any():
             raise InvalidInput("A fold leaves no rows to learn from; set ", Setting("cv", 0), ", or give more rows.")
         parameters = replace(self.parameters, model=kind)
-        schema = replace(self.whole.schema, grid=None if rest.joint is None else rest.joint.grid)
-        state = state_of_counts(parameters, rest, schema)
+        state = state_of_counts(parameters, rest, self.whole.schema)
         if self.held is not None and own:
             state = state.tuned(self.held, parameters)
         elif self.sample is not None:
             state = Tuner(parameters, state).fit(self.sample)
         return FittedClassifier(parameters, state).model
-
-
-def _used_columns(
-    parameters: Parameters, rows: FileRows, counter: TableCounter, sample: Rows | None, others: Sequence[Rows | None]
-) -> list[Used]:
-    """Return the columns of a wide table whose pairs are counted: by all rows, and by those outside each fold.
-
-    What is chosen by classes must not have seen the rows that it is scored on. None stands for all columns.
-    """
-    parts = (sample, *others)
-    if parameters.model != "auto" or sample is None or not enough(sample):
-        return [None] * len(parts)
-    heavy = [with_class_weights(part, rows.by_class) for part in parts if part is not None]
-    copies, missing = are_copies(heavy[0].weights, hard_labels(sample).codes), parameters.missing == "value"
-    found = [screened_of(counter, part, missing, copies, parameters.threads, parameters.recipe) for part in heavy]
-    return [None if one is None else one.names for one in found]
-
-
-def _count_pairs(
-    parameters: Parameters,
-    rows: FileRows,
-    counter: TableCounter,
-    parts: Sequence[TableCounter],
-    sample: Rows | None,
-    seed: int,
-    used: Sequence[Used],
-) -> str | None:
-    """Count pairs of columns, each fold apart, for the joint model; return a remark if not all is affordable.
-
-    Bins are laid out once for all folds, from rows without their classes, for every column that one of them uses.
-    """
-    if parameters.model != "auto" or sample is None or not enough(sample):
-        return None
-    threads = parameters.threads
-    grid, remark = fitted_grid(
-        counter,
-        with_class_weights(sample, rows.by_class),
-        threads,
-        union_of(used, len(counter.classes), parameters.recipe),
-        parameters.recipe,
-    )
-    assignment = _fold_assignment(counter, len(parts), seed)
-    count_jointly(parts, grid, rows.again(counter, threads, assignment), threads)
-    add_joint_counts(counter, parts)
-    return remark
 
 
 def _fold_assignment(counter: TableCounter, folds: int, seed: int) -> Callable[[LabeledBlock], Codes]:

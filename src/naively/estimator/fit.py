@@ -32,7 +32,7 @@ from .models import textbook_model
 from .priors_and_costs import prior_pseudo_counts
 from .settings import Parameters, check_no_em
 from .state import FittedState, NumberInformation
-from .tuner import JointOnGrid, Tuner
+from .tuner import Tuner
 from .unlabelled import UnlabeledRows, with_unlabelled_rows
 
 
@@ -92,17 +92,13 @@ def _default_state(
 
 
 def _fit_file(parameters: Parameters, rows: FileRows, to_come: Sequence[Label], normalize_weight: bool) -> FittedState:
-    """Return the state of the rows of files: counted in one pass, pairs of columns in another."""
+    """Return the state of the rows of files, which are read once."""
     declared = prepare_file(parameters, rows, to_come, normalize_weight)
-    rows.passes = rows.passes[0], rows.passes[0] + 1 + (parameters.model != "textbook")
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
-    rows.passes = rows.passes[0], rows.passes[0] + 1 + counts_pairs(parameters, counter)
-    if rows.passes[1] == rows.passes[0] + 1:
-        rows.source.keep_no_more()
+    rows.source.keep_no_more()
     count_rows(counter, rows, parameters.threads)
     counter.drop_types(parameters.families or ())
     state = counted_state(parameters, counter, rows)
-    rows.finish()
     check_scale_of_file(rows)
     return state
 
@@ -118,22 +114,13 @@ def prepare_file(
     return declared
 
 
-def counts_pairs(parameters: Parameters, counter: TableCounter) -> bool:
-    """Tell whether pairs of columns are counted, in a pass of their own: not where all columns are texts."""
-    return parameters.model != "textbook" and bool(counter.of_labels or counter.of_numbers)
-
-
 def counted_state(
     parameters: Parameters,
     counter: TableCounter,
     rows: Rows | FileRows,
     expected: Expected | None = None,
-    joint_on: JointOnGrid | None = None,
 ) -> FittedState:
-    """Return the state of rows that a counter has counted, with what the settings leave to them to choose.
-
-    Rows of files are read again to count pairs of columns, unless somebody counted them: then `joint_on` returns that.
-    """
+    """Return the state of rows that a counter has counted, with what the settings leave to them to choose."""
     if counter.schema.empty and isinstance(rows, Rows):
         rows = replace(rows, source=frame_of(rows.source).on(counter.schema))
     schema = with_hints(counter, rows)
@@ -151,15 +138,12 @@ def counted_state(
     if not isinstance(rows, FileRows):
         state = tuner.fit(rows)
     elif rows.sampling:
-        threads = parameters.threads
-        complete = rows.sample is not None and rows.sample.complete
-        again = None if complete else lambda: rows.again(counter, threads)
-        sample = with_class_weights(sampled_file(rows, counter), rows.by_class)
-        state = tuner.fit(sample, again, joint_on=None if complete else joint_on)
-        state = replace(state, kept=KeptRows.of_file(rows, state.counts.counter, threads))
-    some = numbers_to_measure(state.counts.counter, rows, parameters.threads)
+        state = tuner.fit(with_class_weights(sampled_file(rows, counter), rows.by_class))
+        state = replace(state, kept=KeptRows.of_file(rows, counter, parameters.threads))
+    binned = () if state.tuning.learned is None else state.tuning.learned.joint.grid.names
+    some = numbers_to_measure(counter, rows, binned, parameters.threads)
     information = None if some is None else NumberInformation(some)
-    return replace(state, information=information, fitted_rows=float(counter.rows.sum()), fitted_as=parameters.model)
+    return replace(state, information=information, fitted_rows=float(counter.rows.sum()))
 
 
 def _expected(parameters: Parameters, rows: Rows, counts: Counts, declared: Sequence[Label]) -> Expected | None:

@@ -35,7 +35,6 @@ class ModelCache:
     version: int = -1  # of the counts
     counts: Counts | None = None  # of all rows, those without a label included
     model: TableModel | None = None
-    changed: float = 0.0  # rows that came since something was tuned, when the model was made
     tuning: Tuning | None = None  # that the model was made with
     parameters: Parameters | None = None  # that the model was estimated with, copied
     unchanging: Parameters | None = None  # the same as they were given, if nobody can change them in place
@@ -117,26 +116,13 @@ class FittedClassifier:
     def _current_cache(self) -> ModelCache:
         """Return the cache, emptied if rows were counted since."""
         cache, state = self.cache, self.state
-        if cache.version != state.counts.version or cache.tuning is not state.tuning:
-            if cache.tuning is not state.tuning or not self._may_lag():
-                cache.model, cache.changed, cache.tuning = None, state.changed, state.tuning
+        if cache.tuning is not state.tuning:
+            cache.model, cache.tuning = None, state.tuning
+        if cache.version != state.counts.version:
+            if state.kept is None or self.weights is None:  # a default model waits for the next fit to its sample
+                cache.model = None
             cache.version, cache.counts = state.counts.version, None
         return cache
-
-    def _may_lag(self) -> bool:
-        """Tell whether rows that came since are so few that the model as it is may answer: no class is new."""
-        cache, state = self.cache, self.state
-        if cache.model is None or state.kept is None or self.weights is None:
-            return False
-        few = state.changed - cache.changed <= self.parameters.recipe.answer_lag * state.fitted_rows
-        return few and len(state.counts.counter.classes) == len(cache.model.classes)
-
-    def without_lag(self) -> FittedClassifier:
-        """Return the same, whose model is of all rows so far: for what is set beside the counts."""
-        cache, state = self._current_cache(), self.state
-        if cache.changed != state.changed:
-            cache.model, cache.changed = None, state.changed
-        return self
 
     def __getstate__(self) -> dict[str, object]:
         return {"parameters": self.parameters, "state": self.state, "cache": ModelCache()}  # models are made anew

@@ -57,10 +57,8 @@ def is_calibrated(parameters: Parameters, state: FittedState) -> bool:
 
 def has_weighted_columns(parameters: Parameters, state: FittedState) -> bool:
     """Tell whether the columns and classes are those that weights were fitted for."""
-    counts = state.counts.value
-    counted = parameters.model == "textbook" or counts.joint is not None
-    known = tuple(counts.classes.labels) == state.tuning.classes
-    return is_since_tuned(parameters, state, WEIGHTED) and counted and known
+    known = tuple(state.counts.value.classes.labels) == state.tuning.classes
+    return is_since_tuned(parameters, state, WEIGHTED) and known
 
 
 def outdated(state: FittedState) -> FittedState:

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from ..counting.weights import with_class_weights
 from ..judge.scores import Scores
-from ..model.default.screening import unscreened
 from ..model.leave_one_out import folds_of
 from ..stats import Counts
 from .folds import scores_of_folds
-from .refresh import bare_schema
 from .settings import Parameters
 from .state import FittedState
+from .update import bare_schema
 
 
 def scores_of_kept_rows(parameters: Parameters, state: FittedState, cv: int) -> tuple[Scores, Scores | None]:
@@ -26,11 +25,11 @@ def scores_of_kept_rows(parameters: Parameters, state: FittedState, cv: int) -> 
     splits = list(folds_of(cv, rows, None, parameters.random_state))
     if state.kept.complete:
         heavy = with_class_weights(rows, state.class_weights)
-        schema, whole = unscreened(heavy.schema(bare_schema(parameters, state.schema))), None
+        schema, whole = heavy.schema(bare_schema(parameters, state.schema)), None
         rows.source = heavy.source
     else:
         schema, counts = state.schema, state.counts.value
-        whole = Counts(counts.classes, counts.rows, counts.columns, schema, counts.joint)
+        whole = Counts(counts.classes, counts.rows, counts.columns, schema)
     scores = scores_of_folds(parameters, rows, schema, splits, whole=whole)
     if state.tuning.learned is None:
         return scores, None

@@ -103,14 +103,14 @@ class LiveCounts:
         self._value = None
         self.version += 1
         if isinstance(rows, FileRows) and counter.rows.any():
-            part = counter.fresh()
+            part = counter.empty_like()
             rows.count(part, threads)
             self._add_whole(lambda: counter.absorb(part), lambda: part)
         elif isinstance(rows, FileRows):
             rows.count(counter, threads)
         else:
             self._add_whole(
-                lambda: count_rows(counter, rows, threads), lambda: _counted(counter.fresh(), rows, threads)
+                lambda: count_rows(counter, rows, threads), lambda: _counted(counter.empty_like(), rows, threads)
             )
         self._added = True
 
@@ -150,10 +150,10 @@ def _counted(counter: TableCounter, rows: Rows, threads: int) -> TableCounter:
 
 def _copied_sums(counter: TableCounter) -> CounterSums:
     """Return copies of all that a counter changes while it counts, beside codes of new labels, which do no harm."""
-    parts = {"labels": counter.labels, "numbers": counter.numbers, "together": counter.together}
+    parts = {"labels": counter.labels, "numbers": counter.numbers}
     vectors = {name: copy.copy(part) for name, part in counter.vectors.items()}
     others = {"rows": counter.rows.copy(), "vectors": vectors, "schema": counter.schema, "declared": counter.declared}
-    accumulators = {name: _copied_attributes(part) for name, part in parts.items() if part is not None}
+    accumulators = {name: _copied_attributes(part) for name, part in parts.items()}
     return CounterSums(accumulators, others)
 
 
@@ -165,7 +165,6 @@ def _copied_attributes(part: object) -> dict[str, object]:
 def _with_sums(counter: TableCounter, saved: CounterSums) -> TableCounter:
     """Return a counter of the same codes that has counted what was saved."""
     other = copy.copy(counter)
-    other.together = None
     for name, attributes in saved.accumulators.items():
         part = copy.copy(getattr(counter, name))
         vars(part).update(attributes)
@@ -177,7 +176,5 @@ def _with_sums(counter: TableCounter, saved: CounterSums) -> TableCounter:
 def _bytes_of(counter: TableCounter) -> int:
     """Return about how many bytes the sums of a counter take."""
     size = counter.labels.n.nbytes + counter.numbers.sums.nbytes
-    if counter.together is not None:
-        size += counter.together.products.nbytes + counter.together.fine.nbytes
     widths: int = sum(part.width for part in counter.vectors.values())
     return size + 16 * len(counter.classes) * widths

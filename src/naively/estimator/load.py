@@ -19,6 +19,7 @@ from ..errors.message import Setting
 from ..families import Words
 from ..judge.held_out_scores import HeldOutScores
 from ..judge.histograms import QualityCounts
+from ..model.default.joint_counts import JointCounts
 from ..model.default.words import WordCoefficients
 from ..model.em import Expected
 from ..model.measured_information import MeasuredInformation
@@ -26,12 +27,12 @@ from ..model.tuning import Tuning
 from ..stats import Counts, Statistic, WordTable
 from .fitted_classifier import FittedClassifier
 from .models import estimated_model
-from .refresh import up_to_date
 from .reports import measured_information
-from .rows_in_files import refuse_without_rows, rows_for_file, rows_of_file
+from .rows_in_files import refuse_without_rows, rows_for_file, rows_of_part
 from .settings import Parameters, check_class_weight
 from .state import FittedState, NumberInformation, StaleNotice, state_of_counts
 from .uncertainty import quality_at_hand, scores_at_hand
+from .update import up_to_date
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes
@@ -117,19 +118,21 @@ def save_model(
             about[name] = [float(weights.get(label, 1.0)) for label in counts.classes.labels]
     about |= {"soft": True} if state.has_soft_labels else {}
     about |= beside or {}
-    kept = rows_for_file(state.all_kept) if rows and state.all_kept is not None else None
+    kept = rows_for_file(state.kept) if rows and state.kept is not None else None
     if (scores := scores_at_hand(fitted)) is not None:
         about["held_out"] = scores.of_classes(fitted.all_counts.classes.labels).to_json()
     if (quality := quality_at_hand(fitted)) is not None:
         about["quality"] = quality.to_json()
     if (measured := measured_information(fitted)) is not None:
         about["measured"] = measured.to_json()
-    if (expected := state.expected) is None:
-        learned, usable = state.tuning.learned, fitted.has_weighted_columns
-        offsets = {name: one.named() for name, one in learned.words.items()} if learned is not None and usable else None
-        model_file.write_model(path, counts, about, None, offsets, kept)
-    else:
-        model_file.write_model(path, counts, about | {"expected": expected.about()}, expected.counts, None, kept)
+    expected, learned, parts = state.expected, state.tuning.learned, dict[str, bytes]()
+    if learned is not None and fitted.has_weighted_columns:
+        parts["joint"] = learned.joint.to_bytes()
+        parts |= {f"words of {name}": words.to_bytes() for name, words in learned.words.items()}
+    if kept is not None:
+        parts["rows"] = model_file.rows_to_bytes(kept)
+    about |= {} if expected is None else {"expected": expected.about()}
+    model_file.write_model(path, counts, about, None if expected is None else expected.counts, parts)
 
 
 def _tuning_to_json(fitted: FittedClassifier) -> JsonObject | None:
@@ -147,7 +150,7 @@ def _fitted_model_of(
     stored: model_file.StoredModel, functions: Mapping[str, Callable[..., object] | None]
 ) -> FittedClassifier:
     """Return the fitted model of what a file holds."""
-    counts, about, expected, together, offsets, kept, expected_together = stored
+    counts, about, expected, parts = stored
     settings = {name: _setting_from_json(value) for name, value in about["settings"].items()}
     schema = Schema.from_json(about["schema"])
     for column in schema:
@@ -157,12 +160,6 @@ def _fitted_model_of(
         if isinstance(column.family, Words) and column.family.tokens.calls and column.type == "text":
             for part in (counts, *([] if expected is None else [expected])):
                 part.columns[column.name].lexicon.tokens = column.family.tokens
-    if together is not None:
-        joint = model_file.joint_counts(together, counts.classes, schema.grid)
-        counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
-    if expected is not None and expected_together is not None:
-        joint = model_file.joint_counts(expected_together, expected.classes, schema.grid, model_file.EXPECTED_MARK)
-        expected = Counts(expected.classes, expected.rows, expected.columns, schema, joint)
     parameters = Parameters(families=schema.unusual() or None, **settings)
     state = _with_weights(state_of_counts(parameters, counts, schema, about["named"]), counts, about)
     state = replace(
@@ -171,15 +168,14 @@ def _fitted_model_of(
         expected=None if expected is None else Expected.of(expected, about["expected"]),
         has_soft_labels=bool(about.get("soft", False)),
         information=_information_of(about),
-        kept=None if kept is None else rows_of_file(kept, schema, counts, state.class_weights),
+        kept=rows_of_part(parts["rows"], schema, counts, state.class_weights) if "rows" in parts else None,
         fitted_rows=float(counts.rows.sum()),
     )
     if about.get("tuning") is None:
         # Nothing was fitted to the rows of one file of several, whose models are merged: it is fitted when asked for.
         many = state.kept is not None and state.fitted_rows >= parameters.recipe.fewest_rows
-        return _with_scores(FittedClassifier(parameters, replace(state, due=many)), about)
-    state = state.tuned(_stored_tuning(about["tuning"], counts, offsets or {}, parameters), parameters)
-    state = replace(state, fitted_as=parameters.model)
+        return _with_scores(FittedClassifier(parameters, replace(state, changed=np.inf if many else 0.0)), about)
+    state = state.tuned(_stored_tuning(about["tuning"], counts, parts), parameters)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
     if fitted.weights is not None:
@@ -187,27 +183,14 @@ def _fitted_model_of(
     return _with_scores(fitted, about)
 
 
-def _stored_tuning(
-    data: JsonObject, counts: Counts, offsets: model_file.StoredOffsets, parameters: Parameters
-) -> Tuning:
-    """Return what was tuned, with the offsets of words that a file holds beside it."""
+def _stored_tuning(data: JsonObject, counts: Counts, parts: Mapping[str, bytes]) -> Tuning:
+    """Return what was tuned, with the joint counts and the coefficients of words that stand in parts of their own."""
 
-    def words(name: str, said: JsonObject) -> WordCoefficients:
-        return WordCoefficients.from_file(said, counts.columns[name].lexicon, *offsets[name])
+    def words(name: str) -> WordCoefficients:
+        return WordCoefficients.of_bytes(parts[f"words of {name}"], counts.columns[name].lexicon)
 
-    tuning = Tuning.from_json(data, counts.classes, words)
-    _check_offsets(tuning, counts, parameters)
-    return tuning
-
-
-def _check_offsets(tuning: Tuning, counts: Counts, parameters: Parameters) -> None:
-    """Refuse coefficients of the joint model that are of other cells than its grid has."""
-    offsets, joint = None if tuning.learned is None else tuning.learned.coefficients, counts.joint
-    if offsets is None or joint is None:
-        return
-    used = joint if parameters.columns is None else joint.only(tuple(parameters.columns))
-    if not offsets.fits(used.grid):
-        raise KeyError("offsets")
+    joint = JointCounts.of_bytes(parts["joint"], counts.classes) if "joint" in parts else None
+    return Tuning.from_json(data, counts.classes, joint, words)
 
 
 def _with_scores(fitted: FittedClassifier, about: JsonObject) -> FittedClassifier:

@@ -1,4 +1,4 @@
-"""A first look at rows, part by part: what their columns are, how pairs of them are laid out, and a sample of rows.
+"""A first look at rows, part by part: what their columns are, and a sample of the rows.
 
 Nothing is weighed. Looks of different rows add up to the look at all of them, in any order and any parts, so that a
 cluster can look at a table before it counts it.
@@ -18,21 +18,17 @@ from ..counting.files import MOST_LABELS, FileRows, LabeledBlock, Progress
 from ..counting.first_look import cells_hasher, uncut_columns, with_cuts, with_word_pairs
 from ..counting.looked_rows import LookedRows, joined_looks, look_of_bytes, look_to_bytes
 from ..counting.sample import RowSample
-from ..counting.sampled_rows import sampled_file
-from ..counting.weights import weighted_counts, with_class_weights
+from ..counting.weights import weighted_counts
 from ..data.column import FamilySettings
 from ..data.frame import frame_of
-from ..data.grid import Grid
 from ..data.schema import Schema
 from ..errors import IncompatibleCounts
 from ..files.file import File, file_of
 from ..files.streams import stream_of_table
 from ..stats import Counts
-from ..stats.pairs import JointCounts
 from .fit import counted_state
 from .settings import Parameters, check_no_em
 from .state import FittedState
-from .tuner import grid_of_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,14 +79,11 @@ class Look:
 
     @cached_property
     def schema(self) -> Schema:
-        """The columns, with the grid of bins and labels by which pairs are counted for the default model.
-
-        Where columns of bins had no cuts, they have them now, and there is no grid yet: look again under this schema.
-        """
+        """The columns to count under: bins have cuts, and whether pairs of words are counted is decided."""
         return self.schema_for(Parameters())
 
     def schema_for(self, parameters: Parameters) -> Schema:
-        """Return the columns, with the grid of pairs if a model of these settings has one.
+        """Return the columns to count under for a model of some settings.
 
         Parameters
         ----------
@@ -105,15 +98,10 @@ class Look:
         seen, schema = self.seen, self.seen.types.only(self.seen.counted_names(MOST_LABELS))
         if parameters.model != "textbook":
             schema = with_word_pairs(schema, lambda name: seen.text_bytes.get(name, 0.0))
-        if seen.cells is not None:
-            found = seen.cells.rows()
-            return with_cuts(schema, frame_of(found.table), found.weights)
-        if parameters.model != "auto" or seen.sample is None:
+        if seen.cells is None:
             return schema
-        counts, by_class = weighted_counts(seen.counts, parameters.class_weight)
-        counter = TableCounter.of(counts, schema.only(counts.columns))
-        rows = with_class_weights(sampled_file(seen.file_rows(), seen.hashing_counter()), by_class)
-        return replace(schema, grid=grid_of_rows(parameters, counter, schema, rows))
+        found = seen.cells.rows()
+        return with_cuts(schema, frame_of(found.table), found.weights)
 
     # -- looks add up -------------------------------------------------------------------------------------------
 
@@ -179,7 +167,7 @@ def look(
     progress: Progress | bool | None = None,
     n_jobs: int | None = None,
 ) -> Look:
-    """Look at rows before they are counted: what their columns are, and how pairs of them are laid out.
+    """Look at rows before they are counted: what their columns are, and a sample of them to fit a model to.
 
     One pass over the rows; nothing is weighed. Looks of parts add up, see `Look`. A file or a table that is fitted as a
     whole needs no look: `NaiveBayes.fit` takes one by itself.
@@ -207,7 +195,7 @@ def look(
     Returns
     -------
     Look
-        The schema with its grid, counts of single columns, and a sample of rows.
+        The schema, counts of single columns, and a sample of rows.
 
     Examples
     --------
@@ -254,23 +242,13 @@ def state_of_look(parameters: Parameters, counts: Counts, look: Look) -> FittedS
     parameters.check()
     check_no_em(parameters)
     check_same_rows(counts, look)
-    schema = replace(counts.schema or look.schema_for(parameters), grid=None, hints=())
+    schema = replace(counts.schema or look.schema_for(parameters), hints=())
     weighted, by_class = weighted_counts(counts, parameters.class_weight)
-    joint = weighted.joint
     counter = TableCounter.of(Counts(weighted.classes, weighted.rows, weighted.columns, schema), schema)
     counter.drop_types(parameters.families or ())
     rows = look.seen.recoded(list(counter.classes.places)).file_rows()
     rows.by_class, rows.sampling = by_class, parameters.leaves_choices
-
-    def joint_on(grid: Grid) -> JointCounts:
-        if joint is None or not joint.grid.is_close(grid):
-            raise IncompatibleCounts(
-                "Pairs of columns were not counted on the grid of this look. Count the rows under its schema: "
-                "nv.count(rows, target=…, schema=look.schema), with the settings of the model."
-            )
-        return joint
-
-    return counted_state(parameters, counter, rows, joint_on=joint_on)
+    return counted_state(parameters, counter, rows)
 
 
 def check_same_rows(counts: Counts, look: Look) -> None:

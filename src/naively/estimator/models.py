@@ -11,6 +11,7 @@ from ..errors import InvalidInput
 from ..families import Settings
 from ..families.family import Unseen
 from ..model.default.fit import DefaultFit
+from ..model.default.joint_counts import JointCounts
 from ..model.default.model import DefaultModel
 from ..model.estimate import empirical_prior
 from ..model.table_model import TableModel
@@ -28,7 +29,7 @@ def estimated_model(fitted: FittedClassifier) -> TableModel:
     if not len(fitted.all_counts.classes):
         raise InvalidInput("The model has no rows left: all were forgotten. Add some with partial_fit first.")
     if fitted.weights is not None and fitted.has_weighted_columns:
-        return joint_model(fitted, fitted.weights)
+        return default_model(fitted, fitted.weights, fitted.weights.joint)
     scale, bias = scale_and_bias(fitted)
     return _textbook_model(fitted, fitted.smoothing, fitted.parameters.unseen, scale, bias)
 
@@ -61,8 +62,8 @@ def textbook_model(
     return TableModel(counts, _used_columns(parameters, schema), settings, prior, most, scale, bias)
 
 
-def joint_model(fitted: FittedClassifier, weights: DefaultFit | None) -> DefaultModel:
-    """Return the joint model; without weights, what they are fitted to."""
+def default_model(fitted: FittedClassifier, weights: DefaultFit | None, joint: JointCounts) -> DefaultModel:
+    """Return the default model of what was counted jointly; without weights, what they are fitted to."""
     parameters, counts, smoothing = fitted.parameters, fitted.counts, fitted.smoothing
     settings = parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing)
     shift = _prior_shift(fitted, empirical_prior(counts.rows, Settings()))
@@ -73,6 +74,7 @@ def joint_model(fitted: FittedClassifier, weights: DefaultFit | None) -> Default
         log_prior(parameters, fitted.all_counts),
         parameters.max_categories,
         weights,
+        joint,
         shift,
         _given_scale(parameters, weights),
         parameters.recipe,

@@ -24,14 +24,12 @@ from ..model.recipe import RECIPE, Recipe
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
 from ..stats.axis import is_missing
-from . import answers, evaluation, incremental, reports, uncertainty
+from . import answers, evaluation, reports, uncertainty, update
 from .column_types import with_types_of_rows, without_types
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
-from .incremental import rows_to_count
 from .load import save_model
 from .look import Look, state_of_look
-from .refresh import current_model, times_weight, up_to_date
 from .rows_in_files import KeptRowCount, kept_row_count, without_kept_rows
 from .settings import (
     NAMES,
@@ -46,6 +44,7 @@ from .settings import (
 from .sklearn_bases import DeferredEstimator, with_sklearn_bases
 from .state import FittedState, state_of_counts
 from .tuner import calibrated_state
+from .update import current_model, rows_to_count, times_weight, up_to_date
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -226,7 +225,7 @@ class NaiveBayes(DeferredEstimator):
     def _to_add(self) -> FittedClassifier:
         """Return the fitted model to be added to others: where all rows are kept, these are enough, current or not."""
         held = self._under_settings()
-        kept = held.state.all_kept
+        kept = held.state.kept
         return held if kept is not None and kept.complete else self.fitted_
 
     def _held(self) -> FittedClassifier:
@@ -392,10 +391,10 @@ class NaiveBayes(DeferredEstimator):
         single_row = alone and is_one_row(X) and counts.counter.takes_row(label := single(y))
         single_row = single_row and all(is_missing(X.get(name)) for name in before.schema.empty)
         if single_row and before.kept is None and not held.parameters.leaves_choices:  # at once, row by row
-            after = incremental.add_row(held, X, label)
+            after = update.add_row(held, X, label)
             if after is not before:
                 self._fitted = held.followed_by(after)
-                incremental.warn_of_change(before, self._fitted)
+                update.warn_of_change(before, self._fitted)
             return self
         fitted, declared = self._under_settings(), None if classes is None else list(classes)
         X = file_of(X) or X  # a stream begins but once
@@ -404,13 +403,13 @@ class NaiveBayes(DeferredEstimator):
         counts = typed.state.counts
         saved = counts.backup()
         try:
-            after = incremental.add_rows_to_state(typed, rows, declared)
+            after = update.add_rows_to_state(typed, rows, declared)
             self._fitted = fitted.followed_by(without_types(after, before.schema.empty))
         except BaseException as error:
             self._fitted = fitted
             counts.restore(saved, error)
             raise
-        incremental.warn_of_change(before, self._fitted)
+        update.warn_of_change(before, self._fitted)
         return self
 
     def _fit_first(
@@ -470,8 +469,8 @@ class NaiveBayes(DeferredEstimator):
         fitted = self._under_settings()
         before = fitted.state
         rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
-        after = self._assign(incremental.forget_rows(fitted, rows))
-        incremental.warn_of_change(before, after)
+        after = self._assign(update.forget_rows(fitted, rows))
+        update.warn_of_change(before, after)
         return self
 
     def calibrate(
@@ -759,7 +758,7 @@ class NaiveBayes(DeferredEstimator):
         >>> nb.predict_set({"sky": "blue"})
         array([[ True, False]])
         """
-        fitted = self.fitted_.without_lag()
+        fitted = self.fitted_
         self._assign(uncertainty.conformalized_state(fitted, X, y, sample_weight, target, held_out=held_out))
         return self
 
@@ -793,7 +792,7 @@ class NaiveBayes(DeferredEstimator):
         Evidence
             Contributions by row, column and class, and pictures of them.
         """
-        return answers.evidence_of(self.fitted_.without_lag(), X, against)
+        return answers.evidence_of(self.fitted_, X, against)
 
     # -- scores ---------------------------------------------------------------------------------------------------
 
@@ -832,7 +831,7 @@ class NaiveBayes(DeferredEstimator):
         >>> nb.leave_one_out(rows, ["in", "in", "out", "out"] * 5).accuracy
         1.0
         """
-        return evaluation.scores_by_leave_one_out(self.fitted_.without_lag(), X, y, sample_weight, target)
+        return evaluation.scores_by_leave_one_out(self.fitted_, X, y, sample_weight, target)
 
     def score(
         self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None
@@ -884,7 +883,7 @@ class NaiveBayes(DeferredEstimator):
         data frame
             Of pandas or Polars if the program uses one of them, else of PyArrow.
         """
-        return reports.column_probabilities(self.fitted_.without_lag(), column)
+        return reports.column_probabilities(self.fitted_, column)
 
     def words(self, label: Label, top: int = 20, column: str | None = None) -> TableLike:
         """Return the words that contribute most to a class.
@@ -903,7 +902,7 @@ class NaiveBayes(DeferredEstimator):
         data frame
             The words, their contributions, and in how many texts they were counted.
         """
-        return words_for_class(self.fitted_.without_lag().model, label, top, column)
+        return words_for_class(self.fitted_.model, label, top, column)
 
     def importance(self) -> TableLike:
         """Return the mutual information of each column and the class, the highest first.

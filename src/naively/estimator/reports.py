@@ -14,7 +14,7 @@ from ..counting.sampled_rows import numbers_to_measure
 from ..counting.weights import with_class_weights
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
-from ..explain.distributions import fine_bins_of, strongest_first
+from ..explain.distributions import strongest_first
 from ..families.family import listed_parts
 from ..model.column_parts import InformationSource
 from ..model.default.fitting import why_textbook
@@ -62,7 +62,7 @@ def information_of_columns(fitted: FittedClassifier) -> dict[str, Information]:
     measured = measured_information(fitted)
     on_rows = {} if measured is None else measured.known(float(fitted.counts.rows.sum()))
     heaviest = np.array([weights.get(label, 1.0) for label in counts.classes.labels])
-    bins = {} if counts.joint is None else fine_bins_of(counts.joint)
+    bins = {name: n for name, (_, n) in fitted.model.fine_bins.items()}
     source = InformationSource(counts, bins, on_rows, heaviest)
     return {name: part.information(source) for name, part in fitted.model.parts.items()}
 
@@ -74,12 +74,12 @@ def measured_information(fitted: FittedClassifier) -> MeasuredInformation | None
     """
     state = fitted.state
     measured = None if state.information is None else state.information.measured
-    if (measured is not None and measured.fresh) or state.all_kept is None or state.expected is not None:
+    if (measured is not None and measured.fresh) or state.kept is None or state.expected is not None:
         return measured
-    if not state.all_kept.total:
+    if not state.kept.total:
         return measured
-    rows = with_class_weights(state.all_kept.labelled().rows(), state.class_weights)
-    some = numbers_to_measure(state.counts.counter, rows, fitted.parameters.threads)
+    rows = with_class_weights(state.kept.labelled().rows(), state.class_weights)
+    some = numbers_to_measure(state.counts.counter, rows, fitted.model.fine_bins, fitted.parameters.threads)
     return measured if some is None else measure_information(some)
 
 
@@ -118,7 +118,7 @@ def summary_of(fitted: FittedClassifier) -> str:
     lines += [f"Note: {remark}" for remark in about_target(labels)]
     expected, measured = fitted.state.expected, measured_information(fitted)
     lines += [] if expected is None else [expected.describe()]
-    if measured is not None and not measured.fresh and fitted.counts.joint is None:
+    if measured is not None and not measured.fresh and not fitted.model.fine_bins:
         lines.append(_remark_on_stale_figures(measured, float(fitted.counts.rows.sum())))
     names = strongest_first(information)
     if not all(np.isnan(information[name].bits) for name in names):

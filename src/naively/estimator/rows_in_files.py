@@ -13,7 +13,7 @@ from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, check_widths
 from ..counting.sampled_rows import hashes_of_rows
 from ..data.frame import Frame
-from ..data.model_file import StoredRows
+from ..data.model_file import StoredRows, rows_of_bytes
 from ..data.schema import Schema
 from ..data.target import SoftLabels
 from ..data.values import ColumnValues
@@ -64,20 +64,20 @@ def kept_row_count(fitted: FittedClassifier) -> KeptRowCount:
     counted = None if weighted else float(fitted.counts.rows.sum())
     if kept is None:
         return KeptRowCount(0, False, 0, counted)
-    return KeptRowCount(kept.total, kept.complete and state.unkept is None, kept.nbytes, counted)
+    return KeptRowCount(kept.total, kept.complete, kept.nbytes, counted)
 
 
 def without_kept_rows(fitted: FittedClassifier) -> FittedClassifier:
     """Return the model without the rows that it keeps: counts and weights stay."""
     state = fitted.state
     measured = None if state.information is None else NumberInformation(measured=state.information.measured)
-    return FittedClassifier(fitted.parameters, replace(state, kept=None, unkept=None, information=measured))
+    return FittedClassifier(fitted.parameters, replace(state, kept=None, information=measured))
 
 
 def refuse_without_rows(fitted: FittedClassifier) -> None:
     """Refuse to write rows of a model that keeps none."""
     refuse_rows_of_textbook(fitted.parameters)
-    if fitted.state.all_kept is None:
+    if fitted.state.kept is None:
         raise InvalidSetting(
             Setting("rows", True),
             ": the model keeps no row, or some of its rows were not kept. It was read from a file without rows, made "
@@ -109,11 +109,10 @@ def rows_for_file(kept: KeptRows) -> StoredRows | None:
     return StoredRows(held.source, held.target, held.weights, held.called, kept.copies, hashes, kept.limit)
 
 
-def rows_of_file(
-    stored: StoredRows, schema: Schema, counts: Counts, class_weights: Mapping[Label, float] | None
-) -> KeptRows:
-    """Return what a file holds of rows, if they can be rows of these counts."""
-    bare = replace(schema, grid=None, hints=())
+def rows_of_part(data: bytes, schema: Schema, counts: Counts, class_weights: Mapping[Label, float] | None) -> KeptRows:
+    """Return the rows that a file holds, if they can be rows of these counts."""
+    stored = rows_of_bytes(data)
+    bare = replace(schema, hints=())
     if stored.frame.names != bare.names:
         raise ValueError("rows have other columns than were counted")
     frame = stored.frame.on(bare)

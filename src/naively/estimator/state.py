@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from ..data.schema import Schema
 from ..data.target import check_kinds
 from ..judge.held_out_scores import HeldOutScores
 from ..judge.histograms import QualityCounts
-from ..model.default.merging import PartFit
 from ..model.em import Expected
 from ..model.measured_information import MeasuredInformation, measure_information
 from ..model.tuning import UNTUNED, Tuning
@@ -80,16 +78,6 @@ class HeldOutCache:
         self.scores, self.parameters = scores, parameters.snapshot()
 
 
-class UnkeptRows(NamedTuple):
-    """What is left, beside the counts, of rows that are no longer there."""
-
-    fit: PartFit | None  # the weights that were fitted to them; None if they were too few
-
-    def times(self, weight: float) -> UnkeptRows:
-        """Return the same of rows that weigh so many times as much."""
-        return UnkeptRows(None if self.fit is None else self.fit.times(weight))
-
-
 @dataclass(frozen=True, eq=False)
 class FittedState:
     """What a classifier learned.
@@ -110,11 +98,8 @@ class FittedState:
     information: NumberInformation | None = None  # of numbers, where their bins are not counted
     has_soft_labels: bool = False  # whether rows belonged to several classes by proportions
     kept: KeptRows | None = None  # rows to fit anew on what was chosen on top of the counts
-    unkept: UnkeptRows | None = None  # rows before those that are kept, which are no longer there
-    fitted_as: str | None = None  # the model that rows were kept for when something was chosen last
     fitted_rows: float = 0.0  # how many rows there were when that was chosen, by weight
-    changed: float = 0.0  # how many rows came or went since
-    due: bool = False  # whether it is to be chosen anew before the next answer, however few they are
+    changed: float = 0.0  # how many rows came or went since; ∞ if it is to be chosen anew however few they are
     held_out: HeldOutCache = field(default_factory=HeldOutCache)
     notice: StaleNotice = field(default_factory=StaleNotice)
 
@@ -123,18 +108,19 @@ class FittedState:
         with_settings = parameters.snapshot()
         return replace(self, tuning=tuning, tuned_with=with_settings, held_out=HeldOutCache(), notice=StaleNotice())
 
-    @property
-    def all_kept(self) -> KeptRows | None:
-        """What is kept of all rows that were counted; None if nothing is kept of some of them."""
-        return self.kept if self.unkept is None else None
-
-    def changed_by(self, rows: float, *, due: bool = False) -> FittedState:
+    def changed_by(self, rows: float) -> FittedState:
         """Return the same state after so many rows came or went."""
-        return replace(self, changed=self.changed + rows, due=self.due or due)
+        return replace(self, changed=self.changed + rows)
 
     def is_due(self, share: float) -> bool:
-        """Tell whether what was chosen is to be chosen anew: more than such a share of the rows came or went."""
-        return self.kept is not None and (self.due or self.changed > share * self.fitted_rows)
+        """Tell whether what was fitted is to be fitted anew: more than such a share of the rows came or went.
+
+        A new class cannot wait.
+        """
+        if self.kept is None or not self.changed:
+            return False
+        known = self.tuning.learned is None or len(self.counts.counter.classes) == len(self.tuning.classes)
+        return self.changed > share * self.fitted_rows or not known
 
     def apart(self) -> FittedState:
         """Return a state to which rows can be added without changing this one."""

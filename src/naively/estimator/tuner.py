@@ -1,8 +1,7 @@
-"""What is chosen on top of the counts: smoothing, temperature, weights of the joint model."""
+"""What is chosen on top of the counts: smoothing, temperature, weights and coefficients of the default model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,26 +9,15 @@ import numpy as np
 from .._types import ColumnLike, TableLike
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
-from ..counting.second_pass import Blocks
-from ..counting.soft_labels import most_probable
-from ..counting.weights import are_copies, with_class_weights
+from ..counting.soft_labels import counted_blocks
+from ..counting.weights import with_class_weights
 from ..data.frame import Frame
-from ..data.grid import Grid
-from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, NotASubset
 from ..errors.message import RowNumber, Setting
 from ..files.file import file_of
 from ..model.calibration import Calibration, CalibrationRows, fit_calibration
-from ..model.default.fit import DefaultFit
-from ..model.default.fitting import count_together, enough, fit_default, fitted_grid, fitting_rows
-from ..model.default.likelihoods import REST
-from ..model.default.screening import Screening, narrow_counter, screen, screened_of, without_screening_remarks
-from ..model.leave_one_out import (
-    hard_labels,
-    rows_with_weight,
-    soft_truth,
-    truth_of,
-)
+from ..model.default.fitting import enough, fit_to_rows, without_fit_remarks
+from ..model.leave_one_out import rows_with_weight, truth_of
 from ..model.recipe import RECIPE
 from ..model.scorer import AdditiveModel
 from ..model.tuning import (
@@ -42,16 +30,11 @@ from ..model.tuning import (
     tuning_sample,
 )
 from ..stats import Counts
-from ..stats.pairs import JointCounts
 from .fitted_classifier import FittedClassifier
-from .live_counts import LiveCounts
-from .models import joint_model, untuned_model
+from .models import default_model, untuned_model
 from .priors_and_costs import prior_without_row
 from .settings import Parameters
 from .state import FittedState
-
-Again = Callable[[], Blocks]  # gives all rows, once more
-JointOnGrid = Callable[[Grid], JointCounts]  # what was counted of pairs of columns, on some bins
 
 
 class Tuner:
@@ -59,30 +42,21 @@ class Tuner:
 
     def __init__(self, parameters: Parameters, state: FittedState) -> None:
         self.parameters, self.state = parameters, state
-        self.joint_on: JointOnGrid | None = None
 
     # -- what is to be chosen -------------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        rows: Rows,
-        again: Again | None = None,
-        fewest: int = RECIPE.fewest_rows,
-        joint_on: JointOnGrid | None = None,
-    ) -> FittedState:
-        """Return the state with what the settings leave to the rows that were just counted.
+    def fit(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> FittedState:
+        """Return the state with what the settings leave to rows that were counted, all of them or a sample.
 
-        The rows may be a sample; then `again` gives all of them, or `joint_on` what was counted of pairs of columns.
         Weights are fitted from so many rows on: a fold has fewer of them than its table.
         """
-        self.joint_on = joint_on
         rows = rows_with_weight(rows)
         weighted = self.fits_weights(rows, fewest)
         calibrated = self.parameters.chooses_temperature and not weighted
         if calibrated or self.parameters.chooses_smoothing:
             self._keep(self._tuned(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
         if weighted:
-            self._keep(self._weights(rows, again))
+            self._keep(self._weights(rows))
         return self.state
 
     def calibrate(self, rows: Rows) -> FittedState:
@@ -160,96 +134,33 @@ class Tuner:
 
     # -- weights --------------------------------------------------------------------------------------------------
 
-    def _weights(self, given: Rows, again: Again | None = None) -> Tuning:
-        """Return the weights of the joint model; pairs of columns are counted first, if they were not.
-
-        Of many columns, those that clearly tell of the class by themselves are tried alone, too.
-        """
-        parameters, threads, recipe = self.parameters, self.parameters.threads, self.parameters.recipe
-        counter = self.state.counts.counter
-        rows = most_probable(given, counter, threads)
-        how = (parameters.missing == "value", are_copies(rows.weights, hard_labels(rows).codes), threads, recipe)
-        screened = screened_of(counter, rows, *how)
-        if counter.together is None:
-            columns = None if parameters.columns is None else list(parameters.columns)
-            used = None if screened is None else screened.beside(self.state.schema, columns)
-            self._count_pairs(given, used, again)
-        found = self._fitted(given, rows, screened)
-        counter = self.state.counts.counter
-        if screened is None and len(counter.of_numbers) + len(counter.of_labels) >= recipe.many_columns:
-            fewer, whole = screen(counter, rows, *how, clear=True), self.state
-            if 0 < len(fewer.names) <= recipe.many_columns:
-                self._narrow(fewer.names)
-                alone = self._fitted(given, rows, fewer)
-                better, self.state = last_loss(alone) < (1 - recipe.least_fall) * last_loss(found), whole
-                if better:  # what half of the rows chose was measured on the others; now all of them choose
-                    screened = screen(counter, rows, *how, clear=True, half=False)
-                    self._narrow(screened.names)
-                    found = replace(self._fitted(given, rows, None), loss=alone.loss)
+    def _weights(self, given: Rows) -> Tuning:
+        """Return the weights and coefficients of the default model, fitted to these rows or to a sample of them."""
+        parameters, fitted_model = self.parameters, FittedClassifier(self.parameters, self.state)
+        found, remarks = fit_to_rows(
+            lambda joint: default_model(fitted_model, None, joint),
+            self.state.counts.counter,
+            given,
+            None if parameters.columns is None else list(parameters.columns),
+            parameters.missing == "value",
+            parameters.threads,
+            parameters.recipe,
+        )
         schema = self.state.schema
-        hints = without_screening_remarks(schema.hints)
-        if screened is not None and schema.grid is not None:
-            hints += screened.remarks(schema.grid, bool(found.weights.get(REST)))
+        hints = (*without_fit_remarks(schema.hints), *remarks)
         self.state = replace(self.state, schema=replace(schema, hints=hints))
         # What was chosen before on top of other counts, or for another model, is over.
         return replace(
             UNTUNED,
             smoothing=self.state.tuning.smoothing,
-            classes=tuple(counter.value().classes.labels),
+            classes=tuple(fitted_model.counts.classes.labels),
             calibrated=True,
             held_out=True,
             learned=found,
             rows=float(found.rows),
             loss_before=next(iter(found.loss.values())),
-            loss_after=last_loss(found),
+            loss_after=found.last_loss,
         )
-
-    def _fitted(self, given: Rows, rows: Rows, screened: Screening | None) -> DefaultFit:
-        """Return the weights for the columns that are counted in pairs; columns may have been chosen by some rows."""
-        fitted_model, threads = FittedClassifier(self.parameters, self.state), self.parameters.threads
-        counts, counter = fitted_model.counts, self.state.counts.counter
-        model = joint_model(fitted_model, None)
-        model.copies = are_copies(rows.weights, hard_labels(rows).codes)
-        proportions, idle = soft_truth(given, counts), None if screened is None else screened.chose
-        found = fitting_rows(model, counter, rows, truth_of(rows, counts), proportions, threads, idle)
-        return fit_default(model, found)
-
-    def _narrow(self, used: Sequence[str]) -> None:
-        """Count only some columns in pairs from now on, by a counter next to the one of the state."""
-        counter = self.state.counts.counter.twin()
-        narrow_counter(counter, list(used))
-        schema = replace(self.state.schema, grid=counter.schema.grid)
-        self.state = replace(self.state, counts=LiveCounts(schema, counter=counter), schema=schema)
-
-    def _count_pairs(self, rows: Rows, used: list[str] | None, again: Again | None) -> None:
-        """Count pairs of columns, of the used columns if not of all, by a counter beside the one of the state."""
-        counter, schema = self.state.counts.counter.twin(), self.state.schema
-        if self.joint_on is not None:
-            grid, remark = fitted_grid(counter, rows, self.parameters.threads, used, self.parameters.recipe)
-            counter.take_joint(self.joint_on(grid))
-        else:
-            blocks = None if again is None else again()
-            remark = count_together(counter, rows, self.parameters.threads, blocks, used, self.parameters.recipe)
-        hints = tuple(dict.fromkeys([*schema.hints, *([] if remark is None else [remark])]))
-        schema = replace(schema, grid=counter.schema.grid, hints=hints)
-        self.state = replace(self.state, counts=LiveCounts(schema, counter=counter), schema=schema)
-
-
-def last_loss(fit: DefaultFit) -> float:
-    """Return the log loss of held-out rows with all that was fitted."""
-    return list(fit.loss.values())[-1]
-
-
-def grid_of_rows(parameters: Parameters, counter: TableCounter, schema: Schema, rows: Rows) -> Grid | None:
-    """Return the bins and labels by which pairs are counted, from a sample of rows; None if weights are not fitted."""
-    rows, threads, recipe = rows_with_weight(rows), parameters.threads, parameters.recipe
-    if not enough(rows, recipe=recipe):
-        return None
-    copies = are_copies(rows.weights, hard_labels(rows).codes)
-    screened = screened_of(counter, rows, parameters.missing == "value", copies, threads, recipe)
-    columns = None if parameters.columns is None else list(parameters.columns)
-    used = None if screened is None else screened.beside(schema, columns)
-    return fitted_grid(counter, rows, threads, used, recipe)[0]
 
 
 def calibrated_state(
@@ -278,17 +189,33 @@ def calibrated_state(
     if held_out:
         return tuner.calibrate_held_out(rows)
     _check_counted(fitted_model, given, rows)
-    if state.unkept is not None:  # these weights are of all rows, whether they are kept or not
-        tuner = Tuner(parameters, replace(state, kept=None, unkept=None))
+    if tuner.fits_weights(rows):
+        _check_all(fitted_model, rows)
     return tuner.calibrate(rows)
+
+
+def _check_all(fitted_model: FittedClassifier, rows: Rows) -> None:
+    """Refuse rows that are not all that were counted: the default model is fitted to all of them."""
+    counted = fitted_model.counts.rows.sum()
+    given = sum(
+        float(w.sum()) if w is not None else len(y)
+        for _, y, w in counted_blocks(fitted_model.state.counts.counter, rows)
+    )
+    if not np.isclose(given, counted):
+        raise InvalidInput(
+            f"{rows.target.rows} rows were given, but {counted:.10g} were counted, and the default model needs all of "
+            "them. Give all rows that the model was fitted with, or set ",
+            Setting("model", "textbook"),
+            ".",
+        )
 
 
 def _check_counted(fitted_model: FittedClassifier, given: Rows, rows: Rows) -> None:
     """Refuse rows that were never counted: folds are subtracted from the counts, so each row must be among them."""
     state, threads = fitted_model.state, fitted_model.parameters.threads
-    first = None if state.all_kept is None else state.all_kept.first_unknown(given, threads)
+    first = None if state.kept is None else state.kept.first_unknown(given, threads)
     if first is None:
-        part = TableCounter(replace(state.schema, grid=None))
+        part = TableCounter(state.schema)
         count_rows(part, rows, threads)
         counts = state.counts.value
         try:

@@ -74,7 +74,7 @@ def scores_in_use(fitted: FittedClassifier) -> HeldOutScores:
     """Return the held-out scores of the model under the settings as they are now; they are made if rows are kept."""
     state, found = fitted.state, scores_at_hand(fitted)
     if found is None and state.kept is not None and state.kept.total > 1 and state.expected is None:
-        found = held_out_scores(fitted.without_lag(), state.kept.labelled().rows(), kept=True)
+        found = held_out_scores(fitted, state.kept.labelled().rows(), kept=True)
         state.held_out.keep(found, fitted.parameters)
     if found is not None:
         return found.of_classes(fitted.all_counts.classes.labels)
@@ -145,7 +145,7 @@ def with_scores_of_files(
 
 def _refuse_uncounted(fitted: FittedClassifier, rows: Rows) -> None:
     """Refuse rows that were never counted, as far as the kept rows tell: others would be subtracted."""
-    kept = fitted.state.all_kept
+    kept = fitted.state.kept
     if kept is None or rows.weights is not None or fitted.state.row_weights is not None:
         return
     first = kept.first_unknown(rows, fitted.parameters.threads)
@@ -278,11 +278,11 @@ def held_out_quality(fitted: FittedClassifier) -> QualityCounts | None:
     rows = state.kept.labelled().rows()
     if isinstance(rows.target, SoftLabels):
         return None
-    fitted, total = fitted.without_lag(), float(fitted.counts.rows.sum())
+    total = float(fitted.counts.rows.sum())
     without, labels = _answers_without_rows(fitted, rows_with_weight(rows), kept=True), fitted.all_counts.classes.labels
     weights, folds = without.rows.weights, without.folds
     scores = Scores.from_indices(without.posterior, without.truth.astype(np.intp), labels, weights, folds=folds)
-    of = 0.0 if state.kept.complete and state.unkept is None else total
+    of = 0.0 if state.kept.complete else total
     source = QualitySource("leave_one_out", 0, of) if folds is None else QualitySource("folds", len(set(folds)), of)
     found = quality_of_scores(scores, source)
     state.held_out.keep_quality(found, fitted.parameters, total)

@@ -20,10 +20,10 @@ from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
 from ..data.target import SoftLabels
 from ..data.values import ColumnValues
+from ..model.default.joint_counts import count_jointly
 from ..model.em import Expected
 from ..model.leave_one_out import fold_rows, hard_labels, rows_at, rows_with_weight, training_counts, truth_of
 from ..model.scorer import AdditiveModel
-from ..stats import Counts
 from .fitted_classifier import FittedClassifier
 from .folds import FoldModels
 from .settings import Parameters
@@ -53,18 +53,27 @@ class UnlabeledRows(NamedTuple):
         columns = self.frame.columns.items()
         return [name for name, values in columns if not (isinstance(values, ColumnValues) and values.empty)]
 
-    def expected(self, fitted: FittedClassifier) -> Counts:
-        """Return the counts of the rows by the probabilities of their classes under a model, which weigh in all.
+    def counted_beside(self, fitted: FittedClassifier) -> FittedState:
+        """Return the state of a model with the rows counted by the probabilities of their classes under it.
 
         Together the rows weigh a few times what the labeled rows do, at most.
         """
-        parameters, counts = fitted.parameters, fitted.counts
-        counter = TableCounter(fitted.state.counts.schema, tuple(counts.classes.labels))
-        proportions: Floats = fitted.model.answer(AdditiveModel.posterior, self.frame, parameters.threads)
+        parameters, counts, state = fitted.parameters, fitted.counts, fitted.state
+        counter, threads = TableCounter(state.counts.schema, tuple(counts.classes.labels)), parameters.threads
+        proportions: Floats = fitted.model.answer(AdditiveModel.posterior, self.frame, threads)
         codes = counter.classes.codes(fitted.model.classes.labels)
-        most = parameters.recipe.unlabelled_weight * float(counts.rows.sum()) / float(self.weights.sum())
-        counter.add_soft_labels(self.frame, codes, proportions, self.weights * min(most, 1.0), parameters.threads)
-        return counter.value()
+        total = float(self.weights.sum())
+        weights = self.weights * min(parameters.recipe.unlabelled_weight * float(counts.rows.sum()) / total, 1.0)
+        counter.add_soft_labels(self.frame, codes, proportions, weights, threads)
+        rows = float(counts.rows.sum())
+        state = replace(state, expected=Expected(counter.value(), rows, total, (), True))
+        if state.tuning.learned is None:
+            return state
+        learned, frame = state.tuning.learned, self.frame
+        each = zip(codes, proportions.T, strict=True)
+        blocks = ((frame, np.full(frame.rows, k, dtype=np.int32), np.ascontiguousarray(weights * p)) for k, p in each)
+        joint = learned.joint + count_jointly(counter, blocks, learned.joint.grid, threads)
+        return replace(state, tuning=replace(state.tuning, learned=replace(learned, joint=joint)))
 
 
 def with_unlabelled_rows(
@@ -82,8 +91,10 @@ def with_unlabelled_rows(
     rows = float(known.target.rows if known.weights is None else known.weights.sum())
     others, beside = float(unlabelled.weights.sum()), float(losses[1].mean())
     if float(gain.mean()) > error:
-        counts = unlabelled.expected(fitted)
-        return replace(state, expected=Expected(counts, rows, others, (), True, losses=(without, beside)))
+        with_others = unlabelled.counted_beside(fitted)
+        assert with_others.expected is not None
+        expected = replace(with_others.expected, labelled=rows, losses=(without, beside))
+        return replace(with_others, expected=expected)
     remark = (
         f"{others:.10g} rows have no label and are not used. With their expected labels the log loss of held-out "
         f"labelled rows is {beside:.3g}, without them {without:.3g}; it has to be lower by a standard error."
@@ -108,8 +119,7 @@ def losses_of_folds(parameters: Parameters, rows: Rows, unlabelled: UnlabeledRow
         target = hard_labels(asked)
         y = fitted.counts.classes.places(target.labels)[target.codes]
         known = np.flatnonzero((y >= 0) & (fitted.counts.rows[y] > 0))
-        expected = Expected(unlabelled.expected(fitted), 0.0, 0.0, (), True)
-        beside = FittedClassifier(how, replace(fitted.state, expected=expected))
+        beside = FittedClassifier(how, unlabelled.counted_beside(fitted))
         found.append(np.array([own_losses(one, asked, y)[known] for one in (fitted, beside)]))
     return np.hstack(found)
 

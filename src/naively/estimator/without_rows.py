@@ -21,14 +21,13 @@ from ..errors import InvalidInput, NotASubset
 from ..errors.message import RowNumber
 from ..families.family import row_weights
 from ..model.default.fitting import enough
-from ..model.default.screening import unscreened
 from ..model.leave_one_out import check_not_more_rows, leave_one_out_posterior, truth_of
 from ..model.table_model import GIVE
 from ..stats import Counts
 from .fitted_classifier import FittedClassifier
 from .folds import Split, scores_of_folds
 from .priors_and_costs import prior_without_row
-from .refresh import bare_schema
+from .update import bare_schema
 
 
 class AnswersWithoutRows(NamedTuple):
@@ -79,10 +78,10 @@ def answers_without_rows(
     splits: list[Split] = [(None, np.flatnonzero(part.folds == fold)) for fold in range(int(part.folds.max()) + 1)]
     plain = replace(parameters, class_weight=None)  # rows have the weights that their classes had in this model
     if abs(float(weights.sum()) - float(counts.rows.sum())) <= 1e-9 * float(weights.sum()):  # all that were counted
-        schema = unscreened(heavy.schema(bare_schema(parameters, state.schema)))
+        schema = heavy.schema(bare_schema(parameters, state.schema))
         scores = scores_of_folds(plain, heavy, schema, splits)
     else:
-        value = Counts(counts.classes, counts.rows, counts.columns, state.schema, counts.joint)
+        value = Counts(counts.classes, counts.rows, counts.columns, state.schema)
         refit = (kept and enough(rows)) or learned is None or len(truth) >= learned.rows
         scores = scores_of_folds(plain, heavy, state.schema, splits, None if refit else state.tuning, value)
     assert scores.posterior is not None
@@ -94,12 +93,12 @@ def answers_without_rows(
 def refuse_uncounted(fitted: FittedClassifier, rows: Rows, heavy: Rows) -> None:
     """Refuse rows that were never counted, as far as the rows that are kept and the counts of columns tell."""
     state, threads = fitted.state, fitted.parameters.threads
-    if state.all_kept is not None and rows.weights is None and state.row_weights is None:
-        first = state.all_kept.first_unknown(rows, threads)
+    if state.kept is not None and rows.weights is None and state.row_weights is None:
+        first = state.kept.first_unknown(rows, threads)
         if first is not None:
             raise InvalidInput(RowNumber(first), f" was never counted. {GIVE}")
     counts = state.counts.value
-    part = TableCounter(replace(state.schema, grid=None), tuple(counts.classes.fixed))
+    part = TableCounter(state.schema, tuple(counts.classes.fixed))
     count_rows(part, heavy, threads)
     try:
         Counts(counts.classes, counts.rows, counts.columns, state.schema) - part.value()

@@ -7,20 +7,18 @@ A distribution is a dict, as in `stats.distributions`; of the kind "bins" it has
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from .._types import Floats, Json, JsonObject, Places
 from ..data.column import Column
-from ..data.grid import NumberBins
 from ..families import Bins, Ordinal
+from ..model.default.grid import NumberBins
 from ..model.protocols import FittedModel
 from ..page.numbers import date_text, number_text
 from ..stats import Axis, Counts, Table, WordTable
 from ..stats.distributions import SHOWN_VALUES, counts_json, normal_distribution, value_distribution, word_distribution
 from ..stats.mutual_information import Information
-from ..stats.pairs import JointCounts
 from ..stats.quantiles import whole_neighbors
 
 # Bins of a histogram, about.
@@ -38,12 +36,6 @@ def strongest_first(measured: Mapping[str, Information]) -> list[str]:
     return sorted(
         measured, key=lambda name: -measured[name].bits if measured[name].bits == measured[name].bits else 1.0
     )
-
-
-def fine_bins_of(joint: JointCounts) -> dict[str, Floats]:
-    """Return the counts of the fine bins of each number that was counted in bins, [class, bin]."""
-    places = zip(joint.grid.numbers, pairwise(joint.grid.fine_offsets.tolist()), strict=True)
-    return {bins.name: joint.fine[:, begin:end] for bins, (begin, end) in places}
 
 
 def column_facts(
@@ -96,13 +88,11 @@ def _times(classes: Axis, n: Floats, mean: Floats, ssd: Floats) -> str:
 
 def column_distributions(model: FittedModel, counts: Counts, names: Iterable[str]) -> dict[str, JsonObject | None]:
     """Return the distribution of some columns in each class of the counts; None for vectors."""
-    layouts = {} if counts.joint is None else {bins.name: bins for bins in counts.joint.grid.numbers}
-    fine = {} if counts.joint is None else fine_bins_of(counts.joint)
-    summaries, shown = model.number_summaries, dict[str, JsonObject | None]()
+    fine, summaries, shown = model.fine_bins, model.number_summaries, dict[str, JsonObject | None]()
     for name in names:
         column, statistic = model.schema[name], counts.columns[name]
         if name in fine:
-            shown[name] = _bins_of_grid(column, layouts[name], fine[name], summaries[name])
+            shown[name] = _bins_of_grid(column, *fine[name], summaries[name])
         elif isinstance(statistic, WordTable):
             shown[name] = word_distribution(statistic.on(counts.classes))
         elif isinstance(statistic, Table):

@@ -11,11 +11,11 @@ import numpy as np
 from .._types import Codes, Floats, Json, JsonObject, Label, Singles
 from ..data.cell_format import exact_names
 from ..data.column import Column
-from ..data.grid import LEVEL_STEPS, NumberBins
 from ..errors import InvalidInput
 from ..families import Bernoulli, Bins, Likelihood
 from ..families.gaussian import GaussianLikelihood
 from ..families.poisson import PoissonLikelihood, estimated_rate, rate_posterior
+from ..model.default.grid import LEVEL_STEPS, NumberBins
 from ..model.default.weighted_terms import LEAST_SCORE
 from ..model.table_model import RARE, LabelColumn, TableModel
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from .._types import JsonObject
 from ..data.column import Column
-from ..data.grid import NumberBins
 from ..errors import InvalidInput
 from ..families import Words
+from ..model.default.grid import NumberBins
 from ..model.default.model import DefaultModel
 from ..model.default.weighted_terms import LEAST_SCORE
 from ..model.table_model import TableModel

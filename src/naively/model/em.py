@@ -163,7 +163,7 @@ class Mixture:
 
     def counted(self, shares: Floats) -> Counts:
         """Return the counts of the rows without a label, shared out among the classes."""
-        counter, codes = self.counter.fresh(), self.counter.classes.codes(self.classes.labels)
+        counter, codes = self.counter.empty_like(), self.counter.classes.codes(self.classes.labels)
         counter.add_soft_labels(self.frame, codes, shares, self.weights, self.how.threads)
         return counter.value()
 

@@ -247,7 +247,7 @@ def counted_apart(whole: TableCounter, folds: Sequence[Rows], threads: int) -> l
     """Count each fold apart, and all of them into the whole: no row is counted twice."""
     parts = []
     for rows in folds:
-        part = whole.fresh()
+        part = whole.empty_like()
         count_rows(part, rows, threads)
         whole.absorb(part)
         parts.append(part)

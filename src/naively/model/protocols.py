@@ -18,6 +18,7 @@ from ..families.family import ScoreTerm, TextTerm, row_weights
 from ..stats import Axis, WordTable
 from ..text import TextReader
 from .column_parts import ColumnPart
+from .default.grid import NumberBins
 from .scorer import AdditiveModel, NaiveModel
 
 T = TypeVar("T")
@@ -119,6 +120,10 @@ class FittedModel(Protocol):
 
     def label_codes(self, columns: Matrices) -> Codes:
         """Return the codes of the columns of labels, [row, column], in the order of `label_tables`."""
+
+    @property
+    def fine_bins(self) -> Mapping[str, tuple[NumberBins, Floats]]:
+        """The bins of each number that is counted in such, and the rows of each class in them."""
 
     @property
     def pairs(self) -> Mapping[str, tuple[str, ...]] | None:

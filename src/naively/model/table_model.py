@@ -29,6 +29,7 @@ from ..stats.table import axis_and_order
 from ..text import TextRows
 from .block_answers import ROWS_OF_THREAD, answers_in_threads
 from .column_parts import INSIDE, LABELS, ColumnPart, LabelPart, NumberPart, VectorPart
+from .default.grid import NumberBins
 from .estimate import label_likelihood, likelihood, number_likelihoods
 from .protocols import Contributions, CountedRows
 from .scorer import AdditiveModel, NaiveModel
@@ -354,6 +355,11 @@ class TableModel:
         """Return the terms that are sums over words, by column of texts."""
         # So is every term that another model has for such a column.
         return {name: cast(TextTerm, self.scorer.terms[name]) for name in self.words}
+
+    @property
+    def fine_bins(self) -> Mapping[str, tuple[NumberBins, Floats]]:
+        """The bins of each number that is counted in such, and the rows of each class in them; none here."""
+        return {}
 
     @property
     def pairs(self) -> Mapping[str, tuple[str, ...]] | None:

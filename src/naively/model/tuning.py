@@ -16,6 +16,7 @@ from ..stats import Axis, Counts
 from .calibration import Calibration, CalibrationRows, fit_calibration
 from .column_parts import ColumnPart
 from .default.fit import DefaultFit, WordCoefficientsOf
+from .default.joint_counts import JointCounts
 from .leave_one_out import PriorWithout, leave_one_out_log_joint, remaining_rows, rows_at, truth_of
 from .recipe import RECIPE, Recipe
 from .scorer import softened
@@ -84,8 +85,8 @@ class Tuning:
         } | beside  # fmt: skip
 
     @classmethod
-    def from_json(cls, data: JsonObject, classes: Axis, words: WordCoefficientsOf | None = None) -> Tuning:
-        """Return the tuning that `to_json` described; offsets of words are stored elsewhere."""
+    def from_json(cls, data: JsonObject, classes: Axis, joint: JointCounts | None, words: WordCoefficientsOf) -> Tuning:
+        """Return the tuning that `to_json` described; joint counts and coefficients of words are stored elsewhere."""
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
         if (bias is not None and len(bias) != len(classes)) or not RECIPE.least_scale <= data[
             "scale"
@@ -93,7 +94,9 @@ class Tuning:
             raise KeyError("bias or scale")
         own: JsonObject = {"bias": bias, "classes": tuple(classes.labels)}
         if "learned" in data:
-            own["learned"] = DefaultFit.from_json(data["learned"], len(classes), words)
+            if joint is None:
+                raise KeyError("joint")
+            own["learned"] = DefaultFit.from_json(data["learned"], len(classes), joint, words)
         return cls(**(dict(data) | own))
 
     def smoothing_lines(self) -> list[str]:

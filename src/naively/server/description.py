@@ -59,8 +59,7 @@ def frequent_values(table: Table) -> list[Label]:
 
 def spread_of_numbers(snapshot: Snapshot, column: Column, moments: Moments) -> JsonObject:
     """Return where most numbers of a column lie: bins are known, or three standard deviations around the mean."""
-    grid = snapshot.fitted.schema.grid
-    bins = next((number for number in grid.numbers if number.name == column.name), None) if grid is not None else None
+    bins, _ = snapshot.fitted.model.fine_bins.get(column.name, (None, None))
     n, mean = moments.n[:, 0], moments.mean[:, 0]
     total = float(n.sum())
     if not total:

@@ -179,8 +179,7 @@ class Learner:
 
     def _publish(self) -> None:
         """Let a copy of the model answer from now on; what is due to be fitted anew is fitted before it is copied."""
-        self.model.fitted_.without_lag()
-        fitted = copy.copy(self.model).fitted_
+        fitted = type(self.model).from_fitted(self.model.fitted_).fitted_
         self.served.now = ready_snapshot(self.served.name, fitted, self.sequence)
 
     # -- the model's file -----------------------------------------------------------------------------------------
@@ -208,7 +207,7 @@ class Learner:
         path = self.served.path.resolve()
         made = path.with_name(f".naively-{secrets.token_hex(8)}.tmp")
         try:
-            self.model.save(made, rows=self.served.now.fitted.state.all_kept is not None)
+            self.model.save(made, rows=self.served.now.fitted.state.kept is not None)
             with suppress(OSError):
                 shutil.copymode(path, made)
             digest = digest_of_file(made)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -14,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._types import Floats, Label
-from ..errors import IncompatibleCounts, InvalidInput, NotASubset, TextbookFallbackWarning
+from ..errors import IncompatibleCounts, InvalidInput, NotASubset
 from .arithmetic import ClassWeights, Statistic, frozen, most_negative, nearly_equal, on_axes, subtract
 from .axis import Axis
 from .moments import Moments
-from .pairs import JointCounts
 from .table import Table, axis_and_order, in_order
 from .word_table import WordTable, sum_of_word_tables
 
@@ -35,7 +33,7 @@ class Counts(Statistic):
     Counts of different rows add up, and counts of rows that were counted before can be subtracted:
     ``monday + tuesday``, ``week - leavers``, ``old * 0.9 + new``, ``sum(parts)``.
 
-    Of rows whose weights are whole numbers, counts and joint counts are exact, in any order and any parts. Moments of
+    Of rows whose weights are whole numbers, counts are exact, in any order and any parts. Moments of
     numbers agree up to rounding, which ``==`` allows for. With other weights, and where a subtraction leaves few of
     many numbers, compare by `agrees`.
 
@@ -49,8 +47,6 @@ class Counts(Statistic):
         What was counted of each column.
     schema : Schema, optional
         What the columns are, if the rows came from a table.
-    joint : JointCounts, optional
-        What was counted of several columns at once.
 
     Examples
     --------
@@ -67,7 +63,6 @@ class Counts(Statistic):
     rows: Floats
     columns: Mapping[str, ColumnStatistic]
     schema: AnySchema = None  # what the columns are, if the rows came from a table
-    joint: JointCounts | None = None  # what was counted of several columns at once
 
     def __init__(
         self,
@@ -75,7 +70,6 @@ class Counts(Statistic):
         rows: npt.ArrayLike,
         columns: Mapping[str, ColumnStatistic],
         schema: AnySchema = None,
-        joint: JointCounts | None = None,
     ) -> None:
         classes, order = axis_and_order(classes)
         given = np.asarray(rows, dtype=np.float64)
@@ -87,7 +81,6 @@ class Counts(Statistic):
         object.__setattr__(self, "rows", frozen(given[keep]))
         object.__setattr__(self, "columns", dict(columns))
         object.__setattr__(self, "schema", schema)
-        object.__setattr__(self, "joint", None if joint is None else joint.on(self.classes))
 
     def on(self, classes: Axis) -> Floats:
         """Return the rows of these classes, zero for those without rows."""
@@ -99,10 +92,8 @@ class Counts(Statistic):
         self, other = typed_alike([self, other])
         self.check_columns(other)
         columns = {name: statistic + other.columns[name] for name, statistic in self.columns.items()}
-        both = self._joint_with(other)
-        joint = None if both is None else both[0] + both[1]
         classes = self.classes | other.classes
-        return Counts(classes, self.on(classes) + other.on(classes), columns, self._schema_beside(other), joint)
+        return Counts(classes, self.on(classes) + other.on(classes), columns, self._schema_beside(other))
 
     @classmethod
     def sum_of(cls, parts: Sequence[Counts]) -> Counts:
@@ -115,19 +106,19 @@ class Counts(Statistic):
         total = reduce(operator.add, [part.without_columns(worded) for part in parts])
         words = {name: sum_of_word_tables([part.columns[name] for part in parts]) for name in worded}
         columns = {name: words[name] if name in words else total.columns[name] for name in first.columns}
-        return Counts(total.classes, total.rows, columns, total.schema, total.joint)
+        return Counts(total.classes, total.rows, columns, total.schema)
 
     def without_columns(self, names: Sequence[str]) -> Counts:
         """Return the counts of the other columns."""
         if not names:
             return self
         columns = {name: statistic for name, statistic in self.columns.items() if name not in names}
-        return Counts(self.classes, self.rows, columns, self.schema, self.joint)
+        return Counts(self.classes, self.rows, columns, self.schema)
 
     # -- bytes --------------------------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:
-        """Return the counts as the bytes of a model file: a sealed Parquet table, with the schema and the joint counts.
+        """Return the counts as the bytes of a model file: a sealed Parquet table, with the schema.
 
         Returns
         -------
@@ -178,9 +169,7 @@ class Counts(Statistic):
             label = classes.labels[place[0]]
             raise NotASubset(None, label, None, before[place], taken[place], "number of rows")
         columns = {name: self._column_without(name, part) for name in self.columns}
-        both = self._joint_with(part)
-        joint = None if both is None else both[0] - both[1]
-        return Counts(classes.declaring(self.classes), rows, columns, self._schema_beside(part), joint)
+        return Counts(classes.declaring(self.classes), rows, columns, self._schema_beside(part))
 
     def _column_without(self, name: str, part: Counts) -> ColumnStatistic:
         try:
@@ -191,14 +180,13 @@ class Counts(Statistic):
     def scaled(self, of: ClassWeights) -> Counts:
         """Return the counts as if each row had weighed as much more as its class."""
         columns = {name: column.scaled(of) for name, column in self.columns.items()}
-        joint = None if self.joint is None else self.joint.scaled(of)
-        return Counts(self.classes, self.rows * of(self.classes), columns, self.schema, joint)
+        return Counts(self.classes, self.rows * of(self.classes), columns, self.schema)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
         same = self.classes == other.classes and np.array_equal(self.rows, other.rows)
-        return same and self.columns == other.columns and self.joint == other.joint
+        return same and self.columns == other.columns
 
     def agrees(self, other: Counts, tolerance: float = 1e-12) -> bool:
         """Tell whether both describe the same rows up to rounding.
@@ -220,8 +208,6 @@ class Counts(Statistic):
             nearly_equal(self.on(classes), other.on(classes), tolerance)
             and self.columns.keys() == other.columns.keys()
             and all(column.agrees(other.columns[name], tolerance) for name, column in self.columns.items())
-            and (self.joint is None) == (other.joint is None)
-            and (self.joint is None or other.joint is None or self.joint.agrees(other.joint, tolerance))
         )
 
     def __repr__(self) -> str:
@@ -237,21 +223,6 @@ class Counts(Statistic):
         if self.schema is None or other.schema is None:
             return self.schema or other.schema
         return self.schema.beside(other.schema)
-
-    def _joint_with(self, other: Counts) -> tuple[JointCounts, JointCounts] | None:
-        """Return what both have counted of columns jointly, over the same bins; warn if only that does not fit."""
-        if self.joint is None and other.joint is None:
-            return None
-        if self.joint is not None and other.joint is not None and self.joint.grid == other.joint.grid:
-            return self.joint, other.joint
-        found = "on one side only" if self.joint is None or other.joint is None else "over different bins"
-        warnings.warn(
-            f"Pairs of columns were counted {found}: the result holds single columns only, "
-            "for the textbook model. To keep pairs, merge the models instead of their counts: nv.merge(a, b).",
-            TextbookFallbackWarning,
-            stacklevel=3,
-        )
-        return None
 
     def check_columns(self, other: Counts) -> None:
         """Refuse counts of other columns, or of columns that were counted otherwise.
@@ -319,11 +290,9 @@ def _typed_as(counts: Counts, name: str, source: Counts) -> Counts:
 
 
 def counted_as(counts: Counts, columns: Mapping[str, ColumnStatistic], schema: AnySchema) -> Counts:
-    """Return counts whose columns without any value are counted as other statistics are; pairs with them are lost."""
-    joint = counts.joint
-    joint = None if joint is None or any(name in joint.grid.names for name in columns) else joint
+    """Return counts whose columns without any value are counted as other statistics are."""
     changed = {name: _of_missing_cells(statistic, counts) for name, statistic in columns.items()}
-    return Counts(counts.classes, counts.rows, {**counts.columns, **changed}, schema, joint)
+    return Counts(counts.classes, counts.rows, {**counts.columns, **changed}, schema)
 
 
 def is_without_values(statistic: ColumnStatistic) -> bool:

@@ -104,9 +104,8 @@ def counts_html(counts: Counts) -> Html:
     cards = [tag("article", tag("h4", name), *_distribution(counts, column), css="card") for name, column in drawn]
     hidden = len(counts.columns) - len(drawn)
     more = tag("p", f"… and {counted(hidden, 'more column')}", css="muted") if hidden else ""
-    joint = tag("p", "Pairs of columns and fine bins of numbers are counted, too.", css="muted") if counts.joint else ""
     below = tag("h3", "Counted in each class"), tag("div", cards, css="cards")
-    return notebook_view(head, class_table(classes, MOST_CLASSES), *below, more, joint)
+    return notebook_view(head, class_table(classes, MOST_CLASSES), *below, more)
 
 
 def _distribution(counts: Counts, statistic: ColumnStatistic) -> list[Html]:

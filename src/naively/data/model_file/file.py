@@ -7,22 +7,20 @@ import json
 import os
 import re
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..._threads import allowed
-from ..._types import Json, JsonObject
+from ..._types import JsonObject
 from ...errors import InvalidInput, InvalidSetting, UnreadableFile
-from ...stats import Axis, Counts, WordTable
-from ...stats.pairs import JointCounts
+from ...stats import Axis, Counts
 from ..schema import Schema
-from .offsets import StoredOffsets, offset_rows, stored_offsets
-from .pairs import EXPECTED_MARK, MARK, Sums, joint_counts, joint_rows, pairs_piece, sums_of
 from .places import ModelPlace, Refused, place_name, read_place, unwritable, write_place
-from .rows import StoredRows, kept_row_parts, row_part_sizes, stored_rows
 from .statistics import (
     NEEDED,
     SCHEMA,
@@ -39,13 +37,8 @@ from .statistics import (
     stored_statistic,
 )
 
-FORMAT, VERSION = "naively counts", 7
-# A file is of the oldest version that can read it: one that holds what is expected needs the second, one that holds
-# columns counted together the third, one that holds offsets the fourth, one with words the fifth, or the sixth
-# where they were found by the rules of Unicode, and one with rows the seventh.
-COUNTED_VERSION, EXPECTED_VERSION, JOINT_VERSION, OFFSETS_VERSION, WORDS_VERSION, UNICODE_VERSION = 1, 2, 3, 4, 5, 6
-ROWS_VERSION = 7
-EXPECTED = "(expected)"
+FORMAT, VERSION = "naively model", 1
+EXPECTED, PART = "(expected)", "(part)"  # marks before the names of what is no count
 KEY = "naively"
 SEAL = b'"sha256":"'  # ends the JSON, so that nothing a caller can choose comes behind it
 UNSEALED = "0" * 64
@@ -62,54 +55,35 @@ def write_model(
     counts: Counts,
     about: JsonObject,
     expected: Counts | None = None,
-    offsets: StoredOffsets | None = None,
-    kept: StoredRows | None = None,
+    parts: Mapping[str, bytes] | None = None,
 ) -> None:
     """Leave the counts in a file at this place, whole or not at all; ``about`` is JSON that is kept beside them.
 
-    What is only expected of rows without a label may stand beside what was counted, as rows of its own; so may
-    the offsets of words, [class, word] for each column, and rows that the model keeps.
+    What is only expected of rows without a label may stand beside what was counted, and so may named parts.
     """
     with unwritable(place):
-        write_place(place, sealed(parquet(counts, about, expected, offsets, kept)))
+        write_place(place, sealed(parquet(counts, about, expected, parts or {})))
 
 
-def parquet(
-    counts: Counts,
-    about: JsonObject,
-    expected: Counts | None = None,
-    offsets: StoredOffsets | None = None,
-    kept: StoredRows | None = None,
-) -> bytes:
+def parquet(counts: Counts, about: JsonObject, expected: Counts | None, parts: Mapping[str, bytes]) -> bytes:
     """Return the file as bytes, not sealed yet."""
     for name in counts.columns:
         if not isinstance(name, str):
             raise InvalidInput(f"the name of column {name!r} is no text; give every column one that is.", column=name)
     sink = pa.BufferOutputStream()
     options = {"compression": "zstd", "write_page_checksum": True, "write_statistics": ["column"]}
-    repeated = WORDS if kept is None else [*WORDS, "value", "n"]  # what rows hold, others hold, too
-    with pq.ParquetWriter(sink, SCHEMA, use_dictionary=repeated, **options) as writer:
-        parts = append_counts(writer, counts)
+    with pq.ParquetWriter(sink, SCHEMA, use_dictionary=WORDS, **options) as writer:
+        said = append_counts(writer, counts)
         if expected is not None:
-            parts |= {"version": EXPECTED_VERSION, "expected": append_counts(writer, expected, EXPECTED)}
-        if counts.joint is not None:
-            parts |= {"version": JOINT_VERSION, "together": append_joint(writer, counts.joint, MARK)}
-        if expected is not None and expected.joint is not None:
-            parts |= {"expected together": append_joint(writer, expected.joint, EXPECTED_MARK)}
-        if offsets:
-            parts |= {"version": OFFSETS_VERSION, "offsets": append_offsets(writer, counts.classes, offsets)}
-        lexicons = [statistic.lexicon for statistic in counts.columns.values() if isinstance(statistic, WordTable)]
-        if lexicons:
-            unicode = any(lexicon.tokens.rules == "unicode" for lexicon in lexicons)
-            parts |= {"version": UNICODE_VERSION if unicode else WORDS_VERSION}
-        if kept is not None:
-            said, tables = kept_row_parts(kept)
-            for rows in tables:
-                append_slices(writer, rows)
-            parts |= {"version": ROWS_VERSION, "kept": said}
-        writer.add_key_value_metadata({KEY: footer(parts, about)})
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
+            said["expected"] = append_counts(writer, expected, EXPECTED)
+        for name, data in parts.items():
+            columns = {field.name: pa.nulls(1, field.type) for field in SCHEMA}
+            columns["column"] = pa.DictionaryArray.from_arrays(np.zeros(1, np.int32), [f"{PART} {name}"])
+            writer.write_table(pa.table(columns | {"data": pa.array([data], pa.large_binary())}, SCHEMA))
+        said["parts"] = list(parts)
+        writer.add_key_value_metadata({KEY: footer(said, about)})
+    data = sink.getvalue().to_pybytes()
+    return bytes(data)
 
 
 def append_counts(writer: pq.ParquetWriter, counts: Counts, mark: str | None = None) -> JsonObject:
@@ -124,23 +98,6 @@ def append_counts(writer: pq.ParquetWriter, counts: Counts, mark: str | None = N
     return {"classes": classes, "rows": len(first), "columns": columns}
 
 
-def append_joint(writer: pq.ParquetWriter, joint: JointCounts, mark: str) -> JsonObject:
-    """Write counts of pairs of columns, and return the entry of the footer."""
-    entry, rows = joint_rows(joint, mark)
-    append_slices(writer, rows)
-    return entry
-
-
-def append_offsets(writer: pq.ParquetWriter, classes: Axis, offsets: StoredOffsets) -> list[JsonObject]:
-    """Write the offsets of words, and return the entries of the footer."""
-    entries = []
-    for name in sorted(offsets):
-        entry, rows = offset_rows(name, classes, *offsets[name])
-        append_rows(writer, rows)
-        entries.append(entry)
-    return entries
-
-
 def marked(mark: str | None, name: str) -> str:
     """Return the name under which rows of a column stand in the table."""
     return name if mark is None else f"{mark} {name}"
@@ -152,15 +109,9 @@ def append_rows(writer: pq.ParquetWriter, rows: pa.Table) -> None:
         writer.write_table(group, row_group_size=len(group))
 
 
-def append_slices(writer: pq.ParquetWriter, rows: pa.Table) -> None:
-    """Write rows as row groups that may begin anywhere."""
-    for begin in range(0, len(rows), MOST_ROWS):
-        writer.write_table(group := rows.slice(begin, MOST_ROWS), row_group_size=len(group))
-
-
 def footer(parts: JsonObject, about: JsonObject) -> str:
     """Return the JSON of the footer, with room for the seal at its end."""
-    said = {"format": FORMAT, "version": COUNTED_VERSION, **parts, "about": about, "sha256": UNSEALED}
+    said = {"format": FORMAT, "version": VERSION, **parts, "about": about, "sha256": UNSEALED}
     try:
         text = json.dumps(said, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -208,18 +159,12 @@ def check_seal(data: bytes) -> None:
 
 
 class StoredModel(NamedTuple):
-    """What a file holds: counts, what the caller kept beside them, what is expected of rows without a label, rows.
-
-    What was counted of columns jointly stands apart: how they are laid out is for the caller to say.
-    """
+    """What a file holds: counts, what the caller kept beside them, what is expected of rows without a label, parts."""
 
     counts: Counts
     about: JsonObject
     expected: Counts | None
-    together: Sums | None = None
-    offsets: StoredOffsets | None = None
-    kept: StoredRows | None = None
-    expected_together: Sums | None = None
+    parts: Mapping[str, bytes]
 
 
 def read_counts(path: str | os.PathLike[str]) -> tuple[Counts, JsonObject]:
@@ -229,22 +174,14 @@ def read_counts(path: str | os.PathLike[str]) -> tuple[Counts, JsonObject]:
 
 def counts_to_bytes(counts: Counts) -> bytes:
     """Return counts as the bytes of a file, with their schema beside them."""
-    return sealed(parquet(counts, {} if counts.schema is None else {"schema": counts.schema.to_json()}))
+    return sealed(parquet(counts, {} if counts.schema is None else {"schema": counts.schema.to_json()}, None, {}))
 
 
 def counts_of_bytes(data: bytes) -> Counts:
-    """Return the counts in the bytes of a file, with their schema and what was counted of pairs."""
-    return with_schema(read_bytes(data, "the bytes of counts"))
-
-
-def with_schema(stored: StoredModel) -> Counts:
-    """Return the counts that were stored, with their schema and what was counted of pairs, if there is any."""
+    """Return the counts in the bytes of a file, with their schema."""
+    stored = read_bytes(data, "the bytes of counts")
     counts, said = stored.counts, stored.about.get("schema")
-    if said is None:
-        return counts
-    schema = Schema.from_json(said)
-    joint = None if stored.together is None else joint_counts(stored.together, counts.classes, schema.grid)
-    return Counts(counts.classes, counts.rows, counts.columns, schema, joint)
+    return counts if said is None else Counts(counts.classes, counts.rows, counts.columns, Schema.from_json(said))
 
 
 def read_model(place: ModelPlace) -> StoredModel:
@@ -282,30 +219,23 @@ def model_of_bytes(data: bytes) -> StoredModel:
         )
     need(file.schema_arrow.names == SCHEMA.names, f"it has the columns {file.schema_arrow.names}")
     parts, more = stored_parts(said), stored_parts(said["expected"], EXPECTED) if "expected" in said else []
-    joint = joint_parts(said, parts[0].classes, more[0].classes if more else None)
-    of_words = [StoredPart("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("offsets", ())]
-    every, sizes = [*parts, *more, *joint.values(), *of_words], row_part_sizes(said["kept"]) if "kept" in said else []
-    groups = groups_of(file.metadata, [*(part.rows for part in every), *sizes])
+    every, names = [*parts, *more], [str(name) for name in said["parts"]]
+    groups = groups_of(file.metadata, [*(part.rows for part in every), *(1 for _ in names)])
     pieces = pieces_of(data, file.metadata, every, groups[: len(every)])
-    pieces, own = pieces[: len(pieces) - len(of_words)], pieces[len(pieces) - len(of_words) :]
-    expected = stored_counts(said["expected"], more, pieces[len(parts) : len(parts) + len(more)]) if more else None
+    expected = stored_counts(said["expected"], more, pieces[len(parts) :]) if more else None
     counts = stored_counts(said, parts, pieces[: len(parts)])
-    found = dict(zip(joint, pieces[len(parts) + len(more) :], strict=True))
-    sums = {name: sums_of(said[name], part.classes, found[name]) for name, part in joint.items()}
-    offsets = stored_offsets(said["offsets"], counts.classes, own) if of_words else None
-    kept = stored_rows(said["kept"], file, groups[len(every) :]) if sizes else None
-    together, beside = (sums.get(name) for name in ("together", "expected together"))
-    return StoredModel(counts, said["about"], expected, together, offsets, kept, beside)
+    own = {name: part_of_group(file, name, group) for name, group in zip(names, groups[len(every) :], strict=True)}
+    need(len(own) == len(names), "a part stands twice")
+    return StoredModel(counts, said["about"], expected, own)
 
 
-def joint_parts(said: JsonObject, classes: Axis, expected: Axis | None) -> dict[str, StoredPart]:
-    """Return the parts of the table that hold columns counted together, if there are some: seen, and expected."""
-    axes = {"together": classes} if expected is None else {"together": classes, "expected together": expected}
-    return {
-        name: StoredPart("pairs", None, axis, said[name]["rows"], said[name])
-        for name, axis in axes.items()
-        if name in said
-    }
+def part_of_group(file: pq.ParquetFile, name: str, group: range) -> bytes:
+    """Return the bytes of a named part."""
+    (row,) = file.read_row_groups(list(group), columns=["column", "data"]).to_pylist()
+    need(
+        row["column"] == f"{PART} {name}" and isinstance(row["data"], bytes), f"part {name!r} is not where it should be"
+    )
+    return bytes(row["data"])
 
 
 def sorted_columns(said: JsonObject) -> list[JsonObject]:
@@ -343,7 +273,6 @@ class StoredPart(NamedTuple):
     name: str | None
     classes: Axis
     rows: int
-    about: Json = None
 
 
 def pieces_of(
@@ -356,8 +285,6 @@ def pieces_of(
         if not hasattr(reader, "file"):
             reader.file = parquet_file(data, metadata)
         rows = reader.file.read_row_group(group, columns=NEEDED[part.kind], use_threads=False)
-        if part.kind == "pairs":
-            return pairs_piece(rows.unify_dictionaries(), part.about, part.classes)
         return row_group(rows.unify_dictionaries(), part.name, part.classes)
 
     with ThreadPoolExecutor(allowed(cells=metadata.num_rows)) as pool:

@@ -21,16 +21,17 @@ from .labels import decode_labels, encode_labels, from_json, labels_in_json
 
 WORD = pa.dictionary(pa.int32(), pa.string())
 TEXT = pa.large_string()
-WORDS = ["column", "column2", "class"]
+WORDS = ["column", "class"]
 PARTS = {"n": "n", "shift": "shift", "sum": "total", "squares": "squares"}  # columns of numbers, and what they hold
 SCHEMA = pa.schema(
-    [("column", WORD), ("value", TEXT), ("column2", WORD), ("value2", TEXT), ("class", WORD)]
+    [("column", WORD), ("value", TEXT), ("class", WORD)]
     + [(name, pa.float64()) for name in PARTS]
+    + [("data", pa.large_binary())]
 )
 # What is read of each kind; columns that are empty anyway would only cost room.
 COUNTED = ["column", "value", "class", "n"]
 NEEDED = {"rows": COUNTED, "table": COUNTED, "moments": [*COUNTED, "shift", "sum", "squares"]}
-NEEDED |= {"pairs": [*COUNTED, "column2", "value2"], "words": [*COUNTED, "sum"]}
+NEEDED |= {"words": [*COUNTED, "sum"]}
 # Where the numbers of each kind stand.
 PLACES = {"table": ["n"], "moments": [*PARTS], "words": ["n", "sum"]}
 

@@ -10,12 +10,14 @@ import numpy as np
 
 from ..._threads import in_threads
 from ..._types import Floats, Label, Mask
-from ...data.grid import Grid, LabelValues, NumberBins
 from ...stats.quantiles import cuts_after, point_between, quantile_groups, value_weights
 from ..recipe import Recipe
+from .grid import Grid, LabelValues, NumberBins
 
 # Bytes that products of features may take.
 PRODUCT_BYTES = 256 << 20
+# How remarks on what pairs do not distinguish begin.
+IN_PAIRS, TOO_MANY = "In pairs of columns only", "There are too many columns"
 # Of columns whose categories are not all distinguished, a remark names at most this number.
 NAMED = 3
 
@@ -88,12 +90,12 @@ def remark_on(resolution: int, wanted: int, numbers: int, categories: Sequence[C
     if not more and not coarser:
         return None
     if resolution == 0:
-        return f"There are too many columns ({numbers + len(categories)}) to count pairs of them."
+        return f"{TOO_MANY} ({numbers + len(categories)}) to count pairs of them."
     names = f"{', '.join(map(repr, more[:NAMED]))}{', …' if len(more) > NAMED else ''}"
     of = f"{more[0]!r}" if len(more) == 1 else f"each of {len(more)} columns ({names})"
     parts = [f"{resolution} bins of a number"] * coarser
     parts += [f"the {resolution} most frequent labels of {of}"] * bool(more)
-    return f"In pairs of columns only {' and '.join(parts)} are distinguished."
+    return f"{IN_PAIRS} {' and '.join(parts)} are distinguished."
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------

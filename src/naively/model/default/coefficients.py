@@ -19,9 +19,9 @@ from ..._kernels import fit_coefficients
 from ..._linear_algebra import dot, product
 from ..._threads import threads_here
 from ..._types import Codes, Floats, JsonObject, Longs
-from ...data.grid import Cells, Grid
 from ...stats.accumulators import offsets_of
 from ..recipe import Recipe
+from .grid import Cells, Grid
 from .pairs import Columns, PairColumns
 from .rows import FittingRows, is_clear, mean_loss
 

@@ -10,12 +10,13 @@ import numpy as np
 from ..._types import Floats, JsonObject
 from . import normal, values
 from .coefficients import Coefficients
+from .joint_counts import JointCounts
 from .likelihoods import COUNTS, REST, VECTORS
 from .pairs import PAIRS
 from .terms import Term
 from .words import WORD_TERMS, WordCoefficients
 
-WordCoefficientsOf = Callable[[str, JsonObject], WordCoefficients]  # of a column of texts, given what a file says
+WordCoefficientsOf = Callable[[str], WordCoefficients]  # of a column of texts
 
 WITH_WORDS = "coefficients of words"  # what `DefaultFit.loss` calls the loss with them
 
@@ -29,8 +30,8 @@ class DefaultFit:
     bias: Floats
     loss: Mapping[str, float]  # of held-out rows, by what is considered
     rows: int
+    joint: JointCounts  # what was counted of several columns at once in these rows
     copies: bool = True  # whether row weights count copies of a row
-    parts: int = 1  # how many fits these weights were combined of, without the rows
     coefficients: Coefficients | None = None
     words: Mapping[str, WordCoefficients] = field(default_factory=dict)  # by column of texts
 
@@ -38,8 +39,7 @@ class DefaultFit:
         """Return which kinds of terms have a weight, and the loss with them; owners are columns by place."""
         kinds = described_terms(self.weights, owners)
         stages = ", ".join(f"{loss:.3g} with {what}" for what, loss in self.loss.items())
-        how = "fitted on held-out rows" if self.parts == 1 else f"the mean of {self.parts} fits, without their rows"
-        weighted = f"terms of {', '.join(kinds)}, with weights {how}"
+        weighted = f"terms of {', '.join(kinds)}, with weights fitted on held-out rows"
         no_term = "no term held up on held-out rows, so the prior predicts"
         coefficients = [] if self.coefficients is None else self.coefficients.describe()
         return [
@@ -49,6 +49,11 @@ class DefaultFit:
             *described_words(self.words),
             f"log loss of held-out rows, of {self.rows:,} in all: {stages}",
         ]
+
+    @property
+    def last_loss(self) -> float:
+        """The log loss of held-out rows with all that was fitted."""
+        return list(self.loss.values())[-1]
 
     def without_coefficients(self) -> DefaultFit:
         """Return the weights alone, with the loss they had."""
@@ -64,14 +69,13 @@ class DefaultFit:
             "loss": dict(self.loss),
             "rows": self.rows,
             "copies": self.copies,
-            "parts": self.parts,
             "coefficients": None if self.coefficients is None else self.coefficients.to_json(),
-            "words": {name: found.to_json() for name, found in self.words.items()},
+            "words": list(self.words),
         }
 
     @classmethod
-    def from_json(cls, data: JsonObject, classes: int, words: WordCoefficientsOf | None = None) -> DefaultFit:
-        """Return what to_json described; coefficients of words are stored elsewhere, and made from what it says."""
+    def from_json(cls, data: JsonObject, classes: int, joint: JointCounts, words: WordCoefficientsOf) -> DefaultFit:
+        """Return what to_json described; joint counts and coefficients of words are stored elsewhere."""
         if any(len(one) != 4 for one in data["weights"]):
             raise KeyError("weights")
         weights = {Term(kind, level, tuple(columns)): float(by) for kind, level, columns, by in data["weights"]}
@@ -81,9 +85,12 @@ class DefaultFit:
         if len(bias) != classes or not finite:
             raise KeyError("weights")
         cells = None if data["coefficients"] is None else Coefficients.from_json(data["coefficients"], classes)
-        of_words = {name: words(name, about) for name, about in data["words"].items()} if words else {}
-        about = bool(data["copies"]), int(data["parts"]), cells, of_words
-        return cls(weights, settings, bias, data["loss"], int(data["rows"]), *about)
+        of_words = {name: words(name) for name in data["words"]}
+        if cells is not None and not cells.fits(joint.grid):
+            raise KeyError("coefficients")
+        return cls(
+            weights, settings, bias, data["loss"], int(data["rows"]), joint, bool(data["copies"]), cells, of_words
+        )
 
 
 def described_terms(weights: Mapping[Term, float], owners: Sequence[str]) -> list[str]:

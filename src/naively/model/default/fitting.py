@@ -1,8 +1,8 @@
-"""Fitting the default model: bins from some rows, counts of pairs in a second pass, weights on held-out rows."""
+"""Fitting the default model to a sample of rows: bins, counts of pairs, weights and coefficients on held-out rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,26 +13,24 @@ from ...counting.counter import TableCounter
 from ...counting.row_order import content_order
 from ...counting.rows import Rows
 from ...counting.sampled_rows import sample_places
-from ...counting.second_pass import Blocks, count_jointly
-from ...counting.soft_labels import blocks_by_class, most_probable
+from ...counting.soft_labels import counted_blocks, most_probable
+from ...counting.weights import are_copies
 from ...data.column import Column
 from ...data.encoding import block_numbers
 from ...data.frame import frame_of
-from ...data.grid import Grid
 from ...data.target import SoftLabels
-from ...errors import InvalidInput
-from ...errors.message import Setting
-from ...stats import Counts
-from ..leave_one_out import rows_at
+from ..leave_one_out import hard_labels, soft_truth, truth_of
 from ..recipe import RECIPE, Recipe
-from .bins import Categories, grid_of
+from .bins import IN_PAIRS, TOO_MANY, Categories, grid_of, most_features
 from .coefficients import MeasuredScores, fitted_coefficients
 from .fit import WITH_WORDS, DefaultFit
+from .grid import Grid
+from .joint_counts import JointCounts, count_jointly
 from .likelihoods import REST
 from .model import DefaultModel
-from .moved_counts import KnownRows
 from .normal import NormalRows, chosen_settings, cross_terms
 from .rows import CrossFit, FittingRows, deal_out, effective_weights, fold_slices, log_loss, row_losses
+from .screening import NO_GAIN, Screening, screen
 from .terms import Terms
 from .values import cross_values
 from .weights import Candidates, WeightFit, WeightProblem, own_ridge, start_weight
@@ -84,64 +82,93 @@ def obstacle_to_fitting(rows: Floats, labeled: bool, recipe: Recipe) -> str:
     return "rows were counted column by column; calibrate(X, y) with all of them fits it"
 
 
-# -- counting pairs ----------------------------------------------------------------------------------------------------
+# -- rows to fit to ----------------------------------------------------------------------------------------------------
 
 
-def count_together(
+def fit_to_rows(
+    model_of: Callable[[JointCounts], DefaultModel],
     counter: TableCounter,
-    rows: Rows,
+    given: Rows,
+    columns: Sequence[str] | None,
+    missing: bool,
     threads: int,
-    blocks: Blocks | None = None,
-    used: Sequence[str] | None = None,
-    recipe: Recipe = RECIPE,
-) -> str | None:
-    """Count pairs of columns, after columns were counted one by one; return a remark if not all could be afforded.
+    recipe: Recipe,
+) -> tuple[DefaultFit, tuple[str, ...]]:
+    """Return what is fitted to rows that were counted, or to a sample of them, and remarks on columns.
 
-    The rows are all that were counted, or a sample of them; then blocks give all of them again. Used are the columns
-    that are counted in pairs, if not all are.
+    Parameters
+    ----------
+    model_of : callable
+        Returns the model without a fit, given what is counted jointly.
+    counter : TableCounter
+        What was counted of all rows, with codes for their classes and labels.
+    given : Rows
+        The rows, with class weights.
+    columns : sequence of str or None
+        The columns that are used, by name; None for all.
+    missing : bool
+        Whether a missing value is a value like any other.
+    threads : int
+        How many threads to use.
+    recipe : Recipe
+        The constants of the method.
+
+    Returns
+    -------
+    tuple of DefaultFit and tuple of str
+        The fit and the remarks.
     """
-    if blocks is None:
-        blocks = list(blocks_of(counter, rows))
-        check_all(counter, rows.target.rows, blocks)
-    grid, remark = fitted_grid(counter, most_probable(rows, counter, threads), threads, used, recipe)
-    count_jointly([counter], grid, blocks, threads)
-    return remark
+    places = sample_places(given, recipe.sample_rows, counter.schema, threads)
+    given = given if len(places) == given.target.rows else given.take(places)
+    rows = most_probable(given, counter, threads)
+    how = (missing, are_copies(rows.weights, hard_labels(rows).codes), threads, recipe)
+    wide = len(counter.of_numbers) + len(counter.of_labels)
+    screened = None
+    if wide >= most_features(len(hard_labels(rows).labels), recipe):
+        screened = screen(counter, rows, *how)
+    used = columns if screened is None else screened.beside(counter.schema, columns)
+    grid, remark = fitted_grid(counter, rows, used, recipe)
+    joint = count_jointly(counter, counted_blocks(counter, given), grid, threads)
+
+    def fitted(joint: JointCounts, screened: Screening | None) -> DefaultFit:
+        model = model_of(joint)
+        model.copies = how[1]
+        counts = model.all_counts
+        proportions, idle = soft_truth(given, counts), None if screened is None else screened.chose
+        found = fitting_rows(model, counter, rows, truth_of(rows, counts), proportions, threads, idle)
+        return fit_default(model, found)
+
+    found = fitted(joint, screened)
+    if screened is None and wide >= recipe.many_columns:  # those that clearly tell of the class are tried alone, too
+        fewer = screen(counter, rows, *how, clear=True)
+        if 0 < len(fewer.names) <= recipe.many_columns:
+            alone = fitted(joint.only(fewer.names), fewer)
+            if alone.last_loss < (1 - recipe.least_fall) * found.last_loss:
+                # What half of the rows chose was measured on the others; now all of them choose.
+                screened = screen(counter, rows, *how, clear=True, half=False)
+                found = replace(fitted(joint.only(screened.names), None), loss=alone.loss)
+    remarks: tuple[str, ...] = () if remark is None else (remark,)
+    if screened is not None:
+        remarks += screened.remarks(found.joint.grid, bool(found.weights.get(REST)))
+    return found, remarks
 
 
-def blocks_of(counter: TableCounter, rows: Rows) -> Blocks:
-    """Return rows with the codes of their classes; rows with soft labels come once for each of their classes."""
-    if isinstance(rows.target, SoftLabels):
-        return blocks_by_class(counter, rows, rows.target)
-    codes = counter.classes.codes(rows.target.labels)[rows.target.codes]
-    return [(frame_of(rows.source), codes, rows.weights, None)]
-
-
-def check_all(counter: TableCounter, given: int, blocks: Blocks) -> None:
-    """Refuse rows that are not all that were counted one by one: counts of pairs would not fit the others."""
-    size = len(counter.rows)
-    sums = sum((np.bincount(codes, weights, size) for _, codes, weights, _ in blocks), np.zeros(size))
-    if not np.allclose(sums, counter.rows):
-        raise InvalidInput(
-            f"{given} rows were given, but {counter.rows.sum():.10g} were counted, and the default "
-            "model needs all of them. Give all rows that the model was fitted with, or set ",
-            Setting("model", "textbook"),
-            ".",
-        )
+def without_fit_remarks(hints: Sequence[str]) -> list[str]:
+    """Return remarks without those that an earlier fit left."""
+    return [hint for hint in hints if NO_GAIN not in hint and not hint.startswith((IN_PAIRS, TOO_MANY))]
 
 
 def fitted_grid(
-    counter: TableCounter, rows: Rows, threads: int, used: Sequence[str] | None = None, recipe: Recipe = RECIPE
+    counter: TableCounter, rows: Rows, used: Sequence[str] | None, recipe: Recipe
 ) -> tuple[Grid, str | None]:
     """Return the bins and categories that are counted in pairs, and a remark if not all can be afforded."""
     frame, wanted = frame_of(rows.source), None if used is None else set(used)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    places = sample_places(rows, recipe.sample_rows, counter.schema, threads)
-    seen = frame if len(places) == frame.rows else frame.take(places)
     of_numbers = [column for column in counter.of_numbers if wanted is None or column.name in wanted]
-    numbers = np.asarray(block_numbers(seen, of_numbers, 0, seen.rows), dtype=np.float64)
+    numbers = np.asarray(block_numbers(frame, of_numbers, 0, frame.rows), dtype=np.float64)
     labels = [place for place, column in enumerate(counter.of_labels) if wanted is None or column.name in wanted]
     # Bins are as fine as the rows are many, however light they are.
-    return grid_of_sample(counter, of_numbers, numbers, effective_weights(weights[places]), labels, recipe)
+    return grid_of_sample(counter, of_numbers, numbers, effective_weights(weights), labels, recipe)
 
 
 def grid_of_sample(
@@ -163,19 +190,6 @@ def grid_of_sample(
     names = [column.name for column in of_numbers]
     columns = [(column, weights) for column in numbers.T]
     return grid_of(names, columns, float(weights.sum()), categories, len(counter.classes), recipe)
-
-
-def known_rows(rows: Rows, counts: Counts) -> KnownRows:
-    """Return rows that were counted, to tell how the numbers in a bin of these counts are spread."""
-    grid, frame, target = None if counts.joint is None else counts.joint.grid, frame_of(rows.source), rows.target
-    codes = target.proportions.argmax(axis=1) if isinstance(target, SoftLabels) else target.codes
-    names = [] if grid is None else [bins.name for bins in grid.numbers]
-    numbers = {name: frame.columns[name].numbers(0, frame.rows) for name in names}
-    y = counts.classes.places(target.labels)[codes].astype(np.int32)
-    return KnownRows(numbers, y, np.ones(len(y)) if rows.weights is None else rows.weights)
-
-
-# -- rows to fit to ----------------------------------------------------------------------------------------------------
 
 
 def fitting_rows(
@@ -213,7 +227,7 @@ def fitting_rows(
     order, folds = fold_slices(fold)
     places, weights, effective = places[order], np.ascontiguousarray(weights[order]), effective[order]
     effective = effective if idle is None else np.where(idle[places], 0.0, effective)
-    part = rows_at(rows, places)
+    part = rows.take(places)
     columns = model.read(frame_of(part.source).on(model.schema), 0, len(places), threads)
     return model.fitting_rows(columns, labels[order], weights, effective, folds)
 
@@ -245,7 +259,7 @@ def fit_default(model: DefaultModel, rows: FittingRows) -> DefaultFit:
     if whole is None:
         scores = np.tile(counts.prior[:, None], len(rows))
         none = log_loss(scores, rows.y, rows.effective)
-        return DefaultFit({}, {}, counts.prior, {"each column alone": none}, len(rows), model.copies)
+        return DefaultFit({}, {}, counts.prior, {"each column alone": none}, len(rows), model.joint, model.copies)
     parts = [part for part in map(candidates, CrossFit(counts, rows, settings).parts()) if part is not None]
     ridge, near, losses = own_ridge(parts, recipe)
     best = whole.tied if ridge is None else whole.solve(whole.tied, ridge)
@@ -256,7 +270,7 @@ def fit_default(model: DefaultModel, rows: FittingRows) -> DefaultFit:
     ]
     bias = best.both[whole.problem.size :]
     loss = {**whole.losses, **losses}
-    fit = DefaultFit(whole.weights(best), settings, bias, loss, len(rows), model.copies)
+    fit = DefaultFit(whole.weights(best), settings, bias, loss, len(rows), model.joint, model.copies)
     if not fit.weights:
         return fit
     pairs = whole.pairs

@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from ..._linear_algebra import product
 from ..._types import Codes, Floats, Matrices
 from ...data.frame import Frame
-from ...data.grid import Cells, Grid, LabelPlaces, label_places
 from ...data.schema import Schema
 from ...families import Settings
 from ...families.categorical import LogTable
 from ...families.family import ScoreTerm, scores_of
 from ...stats import Counts
-from ...stats.pairs import JointCounts
 from ..column_parts import INSIDE, LABELS
 from ..protocols import Contributions
 from ..recipe import RECIPE, Recipe
 from ..scorer import AdditiveModel
 from ..table_model import TableModel
 from .fit import DefaultFit
+from .grid import Cells, Grid, LabelPlaces, NumberBins, label_places
+from .joint_counts import JointCounts, log_shares
 from .likelihoods import COUNTS, REST, VECTORS, LikelihoodTerm, other_terms, vector_term
 from .pairs import Columns
 from .rows import FittingRows
@@ -51,12 +52,13 @@ class DefaultModel(TableModel):
         log_prior: Floats,
         max_categories: int | None,
         fit: DefaultFit | None,
+        joint: JointCounts,
         prior_shift: Floats | None = None,
         scale: float = 1.0,
         recipe: Recipe = RECIPE,
     ) -> None:
         super().__init__(counts, schema, settings, log_prior, max_categories)
-        self.recipe, joint = recipe, joint_of(counts, schema)
+        self.recipe, self.joint, joint = recipe, joint, joint.on(counts.classes).only(schema.names)
         names = ([column.name for column in schema.of_kind(kind)] for kind in ("numbers", "labels"))
         # Where the columns on the grid stand among all of them, if not all are.
         self._on = joint.grid.places_among(*names)
@@ -65,7 +67,7 @@ class DefaultModel(TableModel):
         places = self._places_on(joint.grid)
         joint = as_rows_are_read(joint, places)
         self.counts = TermCounts(joint, [table.n for table in tables], ordered, recipe, places)
-        self.fit, self._all_counts, self._max_categories, self._settings = fit, counts, max_categories, settings
+        self.fit, self.all_counts, self._max_categories, self._settings = fit, counts, max_categories, settings
         self.copies = fit is None or fit.copies  # whether row weights count copies of a row
         self.pseudo_texts: dict[str, float] = {}  # by column of texts, how many pseudo-texts hold every word
         if fit is not None:
@@ -113,7 +115,7 @@ class DefaultModel(TableModel):
     @cached_property
     def word_associations(self) -> dict[str, WordAssociations]:
         """The words of each column of texts that has terms of words."""
-        return word_associations(self.schema, self._all_counts, self.classes)
+        return word_associations(self.schema, self.all_counts, self.classes)
 
     @cached_property
     def vector_terms(self) -> list[LikelihoodTerm]:
@@ -123,7 +125,7 @@ class DefaultModel(TableModel):
             of_matrix = column.name in words and words[column.name].matrix != column.name
             if column.name not in words or of_matrix:  # of texts, words stand in the place of the likelihood
                 kind = COUNTS if of_matrix else VECTORS
-                terms.append(vector_term(self, column, self._all_counts, self._settings, kind))
+                terms.append(vector_term(self, column, self.all_counts, self._settings, kind))
         return terms
 
     @cached_property
@@ -132,7 +134,7 @@ class DefaultModel(TableModel):
         unused = self.fit is not None and not self.fit.weights.get(REST)
         if self._on is None or unused:
             return {}
-        return other_terms(self, self._all_counts, set(self.counts.grid.names), self._max_categories)
+        return other_terms(self, self.all_counts, set(self.counts.grid.names), self._max_categories)
 
     def _scorer_of(self, fit: DefaultFit, prior_shift: Floats | None, scale: float) -> AdditiveModel[ScoreTerm]:
         tables = self.tables
@@ -147,12 +149,14 @@ class DefaultModel(TableModel):
             terms[words.matrix] = scores
         terms |= {one.key: one.score_term(fit.weights.get(one.term, 0.0)) for one in self.vector_terms}
         terms |= {key: one.score_term(fit.weights[REST]) for key, one in self.others.items()}
-        prior = tables.bias if prior_shift is None else tables.bias + prior_shift
+        # Rows that came or went since moved the priors of classes.
+        prior = tables.bias + (log_shares(self.all_counts.rows) - log_shares(fit.joint.on(self.classes).rows))
+        prior = prior if prior_shift is None else prior + prior_shift
         return AdditiveModel(self.classes, prior, terms, scale=scale, floor=self._floor(prior_shift))
 
     def _floor(self, prior_shift: Floats | None) -> Floats:
         """Return the least probability of each class: a share of its prior that falls with the rows."""
-        rows = self._all_counts.rows
+        rows = self.all_counts.rows
         prior = np.log(rows + 1.0) if prior_shift is None else np.log(rows + 1.0) + prior_shift
         weights = np.exp(prior - prior.max())
         return np.asarray(self.recipe.floor_rows / (float(rows.sum()) + 1.0) * weights / weights.sum())
@@ -281,7 +285,7 @@ class DefaultModel(TableModel):
         fine = joint.fine.sum(axis=0)
         n = [fine[begin:end] for begin, end in zip(grid.fine_offsets[:-1], grid.fine_offsets[1:], strict=True)]
         n += [table.sum(axis=0) for table in self.counts.tables]
-        total = max(float(self._all_counts.rows.sum()), 1e-300)
+        total = max(float(self.all_counts.rows.sum()), 1e-300)
         for column, name in enumerate(self.owners):
             share = n[column] / (rows if column < numbers else total)
             out[place[name]] += product(share, tables.codes.tables[column])
@@ -300,6 +304,13 @@ class DefaultModel(TableModel):
             out[place[name]] += mean
             of_joint[place[name]] += mean
         return out, of_joint
+
+    @property
+    def fine_bins(self) -> Mapping[str, tuple[NumberBins, Floats]]:
+        """The bins of each number on the grid, and the rows of each class in them."""
+        joint = self.counts.joint
+        bounds = zip(joint.grid.numbers, pairwise(joint.grid.fine_offsets.tolist()), strict=True)
+        return {bins.name: (bins, joint.fine[:, begin:end]) for bins, (begin, end) in bounds}
 
     @property
     def names(self) -> list[str]:
@@ -338,12 +349,6 @@ class DefaultModel(TableModel):
     def summary_lines(self) -> list[str]:
         """Return which terms have a weight, and the log loss of held-out rows with them."""
         return [] if self.fit is None else self.fit.describe(self.owners)
-
-
-def joint_of(counts: Counts, schema: Schema) -> JointCounts:
-    """Return the counts of pairs of the columns of a schema."""
-    assert counts.joint is not None
-    return counts.joint.only(schema.names)
 
 
 def as_rows_are_read(joint: JointCounts, places: Sequence[Codes]) -> JointCounts:

@@ -22,8 +22,8 @@ from ..._kernels import Scorer
 from ..._linear_algebra import cholesky, dot, leading_eigenvectors, product, solve_by_root
 from ..._threads import threads_here
 from ..._types import Floats, Longs, Matrix
-from ...data.grid import Cells, Grid
 from ...stats import Axis
+from .grid import Cells, Grid
 from .rows import FittingRows, first_clear, row_losses
 from .terms import Term, Terms
 

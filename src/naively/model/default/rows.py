@@ -15,8 +15,8 @@ import numpy as np
 
 from ..._linear_algebra import dot
 from ..._types import Codes, Floats, Longs, Mask, Matrices, Places
-from ...data.grid import Cells
 from ...stats.accumulators import offsets_of
+from .grid import Cells
 
 if TYPE_CHECKING:
     from .tables import TermCounts

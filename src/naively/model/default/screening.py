@@ -7,9 +7,7 @@ not chosen.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,13 +19,12 @@ from ...counting.rows import Rows
 from ...counting.sampled_rows import sample_places
 from ...data.encoding import block_codes, block_numbers
 from ...data.frame import Frame, frame_of
-from ...data.grid import Grid
 from ...data.schema import Schema
-from ...stats import Counts
 from ...stats.arithmetic import divide
 from ..leave_one_out import hard_labels, narrowest_codes
-from ..recipe import RECIPE, Recipe
+from ..recipe import Recipe
 from .bins import most_features
+from .grid import Grid
 from .rows import effective_weights
 
 # Cells times classes that are rated in all, and at once; but some rows in any case. Limits of memory and time.
@@ -40,8 +37,6 @@ NAMED = 100
 
 # The remark on columns that are not kept, between their number and what becomes of them.
 NO_GAIN = " columns tell less of the class on their own and "
-
-Used = Sequence[str] | None  # the columns that are counted in pairs; None for all of them
 
 
 class Screening(NamedTuple):
@@ -66,34 +61,13 @@ class Screening(NamedTuple):
         return list(dict.fromkeys([*self.names, *(named if len(named) <= NAMED else [])]))
 
 
-def without_screening_remarks(hints: tuple[str, ...]) -> tuple[str, ...]:
-    """Return remarks without those that an earlier choice of columns left."""
-    return tuple(hint for hint in hints if NO_GAIN not in hint)
-
-
-def screened_of(
-    counter: TableCounter, rows: Rows, missing: bool, copies: bool, threads: int, recipe: Recipe = RECIPE
-) -> Screening | None:
-    """Return which columns are kept, from rows with their classes; None where all are counted in pairs.
-
-    Columns that are counted in pairs already were chosen then. `missing`: whether missing values count; `copies`:
-    whether row weights count copies of a row.
-    """
-    columns = len(counter.of_numbers) + len(counter.of_labels)
-    if counter.together is not None:
-        wide = len(counter.together.grid.columns) < columns
-    else:
-        wide = columns >= most_features(len(hard_labels(rows).labels), recipe)
-    return screen(counter, rows, missing, copies, threads, recipe) if wide else None
-
-
 def screen(
     counter: TableCounter,
     rows: Rows,
     missing: bool,
     copies: bool,
     threads: int,
-    recipe: Recipe = RECIPE,
+    recipe: Recipe,
     *,
     clear: bool = False,
     half: bool = True,
@@ -126,40 +100,6 @@ def screen(
 def every_other(y: Codes) -> Places:
     """Return every other row of each class."""
     return np.sort(np.argsort(narrowest_codes(y), kind="stable")[::2])
-
-
-# -- several choices over the same counts ------------------------------------------------------------------------------
-
-
-def union_of(choices: Sequence[Used], classes: int, recipe: Recipe = RECIPE) -> Used:
-    """Return the columns that one of several choices uses, of too many the most frequent; None if that is all."""
-    met = Counter(name for names in choices for name in names or ())
-    return None if None in choices else [name for name, _ in met.most_common(most_features(classes, recipe) - 1)]
-
-
-def narrowed_counts(counts: Counts, used: Used) -> Counts:
-    """Return counts with only some columns counted in pairs."""
-    if used is None or counts.joint is None:
-        return counts
-    joint = counts.joint.only(used)
-    schema = None if counts.schema is None else replace(counts.schema, grid=joint.grid)
-    return Counts(counts.classes, counts.rows, counts.columns, schema, joint)
-
-
-def narrow_counter(counter: TableCounter, used: Used) -> Counts:
-    """Let a counter count only some columns in pairs from now on; return its counts before."""
-    before = counter.value()
-    joint = narrowed_counts(before, used).joint
-    if joint is not None:
-        counter.take_joint(joint)
-    return before
-
-
-def unscreened(schema: Schema) -> Schema:
-    """Return a schema whose columns are chosen anew: the choice that it holds depends on the classes of some rows."""
-    columns = len(schema.of_kind("numbers")) + len(schema.of_kind("labels"))
-    chosen_before = schema.grid is not None and len(schema.grid.columns) < columns
-    return replace(schema, grid=None) if chosen_before else schema
 
 
 # -- columns as they are rated -----------------------------------------------------------------------------------------

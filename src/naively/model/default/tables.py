@@ -11,13 +11,13 @@ import numpy as np
 
 from ..._kernels import Scorer
 from ..._types import Codes, Floats, Longs, Matrix
-from ...data.grid import Grid
 from ...families.family import padded
 from ...stats import Axis
 from ...stats.accumulators import offsets_of
-from ...stats.pairs import JointCounts
 from ..recipe import RECIPE, Recipe
 from .coefficients import CellLayout, Coefficients
+from .grid import Grid
+from .joint_counts import JointCounts, log_shares
 from .normal import Features, QuadraticTable, add_linear, add_quadratic
 from .pairs import Columns, Interactions, add_pairs
 from .terms import Term
@@ -57,8 +57,7 @@ class TermCounts:
     @cached_property
     def prior(self) -> Floats:
         """The log prior of each class."""
-        rows = self.joint.products[:, 0, 0]
-        return np.asarray(np.log((rows + 1) / (rows.sum() + len(rows))))
+        return log_shares(self.joint.rows)
 
     def bins(self, column: int, width: int) -> Codes:
         """Return the bin of each fine one: wide bins, or (0) the fine ones themselves."""

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from scipy import sparse
 
 from ... import _kernels
 from ..._kernels import Scorer
 from ..._linear_algebra import dot
 from ..._threads import threads_here
-from ..._types import AnyArray, Codes, Floats, Hashes, JsonObject, Longs, Mask, Matrix, Places, Singles, SparseMatrix
+from ..._types import AnyArray, Codes, Floats, Hashes, Longs, Mask, Matrix, Places, Singles, SparseMatrix
 from ...data.column import Column
+from ...data.model_file.parts import dense_matrix, table_of_bytes, table_to_bytes
 from ...data.schema import Schema
 from ...families import Words
 from ...families.words import ModelWords, kept_tokens
@@ -255,31 +257,28 @@ class WordCoefficients:
         numbers, coefficients = places[there][order].astype(np.int32), self.table[there][order]
         return WordCoefficients(table.lexicon, numbers, coefficients, self.ridge)
 
-    def named(self) -> tuple[Axis, Floats]:
-        """Return the words and their coefficients, [class, word], as a file holds them."""
-        axis = Axis.declared(self.labels)
-        out = np.empty((self.table.shape[1], len(axis)))
-        out[:, axis.places(self.labels)] = self.table.T
-        return axis, out
-
-    def to_json(self) -> JsonObject:
-        """Return the rest of it as plain data."""
-        return {"ridge": self.ridge}
+    def to_bytes(self) -> bytes:
+        """Return the coefficients as bytes, for a file."""
+        labels = pa.array(self.labels, pa.int32() if self.lexicon.tokens.hash_width is not None else pa.large_string())
+        cells = pa.array(np.ascontiguousarray(self.table).ravel())
+        lists = pa.FixedSizeListArray.from_arrays(cells, self.table.shape[1])
+        return table_to_bytes(pa.table({"word": labels, "coefficients": lists}), {"ridge": self.ridge})
 
     @classmethod
-    def from_file(cls, data: JsonObject, lexicon: TextReader, values: Axis, table: Floats) -> WordCoefficients:
-        """Return what a file holds: plain data, and the coefficients of words, [class, word]."""
-        ridge = float(data["ridge"])
-        if lexicon.tokens.hash_width is not None:
-            numbers = np.array(values.labels, dtype=np.int32)
-        else:
-            numbers = lexicon.numbers([str(name) for name in values.labels])
+    def of_bytes(cls, data: bytes, lexicon: TextReader) -> WordCoefficients:
+        """Return the coefficients that `to_bytes` wrote."""
+        found, said = table_of_bytes(data)
+        ridge, labels = float(said["ridge"]), found.column("word").to_pylist()
+        hashed = lexicon.tokens.hash_width is not None
+        numbers = np.array(labels, dtype=np.int32) if hashed else lexicon.numbers([str(name) for name in labels])
+        lists = found.column("coefficients")
+        table = dense_matrix(lists, lists.type.list_size).astype(np.float32)
         known = (numbers >= 0) & (numbers < len(lexicon))
-        if not (known.all() and len(np.unique(numbers)) == len(numbers) and 0 < ridge < np.inf):
+        whole = np.isfinite(table).all() and len(np.unique(numbers)) == len(numbers)
+        if not (known.all() and whole and 0 < ridge < np.inf):
             raise KeyError("words")
         order = np.argsort(numbers)
-        coefficients = np.ascontiguousarray(table.T[order], dtype=np.float32)
-        return cls(lexicon, numbers[order].astype(np.int32), coefficients, ridge)
+        return cls(lexicon, numbers[order].astype(np.int32), np.ascontiguousarray(table[order]), ridge)
 
 
 class WordRows(NamedTuple):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import _kernels
-from .._types import Codes, Floats, Json, JsonObject, Label, Mask, Places
-from ..stats.accumulators import offsets_of
+from ... import _kernels
+from ..._types import Codes, Floats, Json, JsonObject, Label, Mask, Places
+from ...stats.accumulators import offsets_of
 
 # Numbers on the common scale are rounded to multiples of 1 / LEVEL_STEPS of a standard deviation, so that sums of them
 # and of their products are exact, in any order. They are less than 16 in size: at least 0.5 % of the rows are clipped
@@ -51,13 +51,6 @@ class NumberBins:
     def size(self) -> int:
         """How many coarse bins there are; a single one would tell nothing."""
         return self.coarse[-1] + 1 if self.coarse[-1:] > (0,) else 0
-
-    def is_close(self, other: NumberBins) -> bool:
-        """Tell whether these are the same bins, up to the rounding of sums: other processors round otherwise."""
-        laid, others = ((bins.name, bins.coarse, bins.wider) for bins in (self, other))
-        measured, measures = ((*bins.cuts, bins.low, bins.high, bins.scale) for bins in (self, other))
-        off_center = abs(self.center - other.center) * self.scale  # in standard deviations: a center may be 0
-        return laid == others and np.allclose(measured, measures, rtol=1e-9, atol=0.0) and off_center < 1e-9
 
 
 @dataclass(frozen=True)
@@ -109,11 +102,6 @@ class Grid:
     def features(self) -> int:
         """How many features there are: 1, a flag for each code, the numbers."""
         return 1 + int(self.offsets[-1]) + len(self.numbers)
-
-    def is_close(self, other: Grid) -> bool:
-        """Tell whether these are the same columns in the same bins, up to the rounding of sums."""
-        same = self.names == other.names and self.labels == other.labels
-        return same and all(a.is_close(b) for a, b in zip(self.numbers, other.numbers, strict=True))
 
     def places_among(self, numbers: Sequence[str], labels: Sequence[str]) -> tuple[Places, Places] | None:
         """Return where the columns of the grid stand among all numbers and all labels; None if they are all of them."""
@@ -188,7 +176,7 @@ class Grid:
 
     def to_json(self) -> JsonObject:
         """Return the grid as plain data."""
-        from .model_file.labels import labels_in_json
+        from ...data.model_file.labels import labels_in_json
 
         numbers = [{n: list(v) if isinstance(v, tuple) else v for n, v in asdict(b).items()} for b in self.numbers]
         return {
@@ -199,7 +187,7 @@ class Grid:
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Grid:
         """Return the grid that to_json described."""
-        from .model_file.labels import from_json
+        from ...data.model_file.labels import from_json
 
         parts: Iterable[JsonObject] = (
             {n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"]

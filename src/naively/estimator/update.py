@@ -1,0 +1,371 @@
+"""How a fitted model changes: rows come or go, models are merged, and what was fitted is fitted anew.
+
+A state is (counts, retained sample or none, what was fitted). Whatever happens to the rows, counts move at once, and
+the sample with them. What was fitted follows at the next question, once enough rows came or went:
+
+- all rows are in the sample: the model is that of one fit of all of them;
+- some are: counts are exact, and everything else is fitted to the sample;
+- none are: what was fitted stays as it was, and a warning says so once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from .._threads import allowed
+from .._types import ColumnLike, Floats, Label, TableLike
+from ..counting.counter import TableCounter
+from ..counting.files import FileRows
+from ..counting.kept_rows import KeptRows, can_be_kept
+from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows, weightless
+from ..counting.soft_labels import counted_blocks
+from ..counting.weights import class_weights, refuse_balanced, with_class_weights
+from ..data.column import Column, family_of
+from ..data.frame import Frame
+from ..data.schema import Schema
+from ..errors import levels_to_caller
+from ..families import Bins
+from ..model.default.bins import without_middles
+from ..model.default.joint_counts import JointCounts, count_jointly
+from ..model.tuning import UNTUNED, Tuning
+from ..stats import Counts, WordTable
+from ..stats.arithmetic import divide
+from ..stats.counts import times_class_weights
+from .fit import fit_rows
+from .fitted_classifier import FittedClassifier
+from .freshness import outdated, warn_of_new_rows, weights_in_use
+from .live_counts import LiveCounts
+from .settings import FamilyLike, Parameters, families_of_counts
+from .state import FittedState, HeldOutCache, NumberInformation, state_of_counts
+from .tuner import Tuner
+
+# -- fitted anew -------------------------------------------------------------------------------------------------------
+
+
+def current_model(fitted: FittedClassifier) -> FittedClassifier:
+    """Return the model with everything fitted anew, if enough rows came or went; the same one if not."""
+    state, parameters = fitted.state, fitted.parameters
+    if is_of_another_model(fitted):
+        fitted = FittedClassifier(parameters, state.changed_by(np.inf))
+    return up_to_date(fitted) if fitted.state.is_due(parameters.recipe.refit_share) else fitted
+
+
+def is_of_another_model(fitted: FittedClassifier) -> bool:
+    """Tell whether what was chosen is of another model than the one that is set now, which needs rows to choose."""
+    state, parameters = fitted.state, fitted.parameters
+    if state.kept is None or parameters.model == "textbook" or state.tuned_with is None:
+        return False
+    return state.tuned_with.model != parameters.model and weights_in_use(parameters, state.tuning) is None
+
+
+def up_to_date(fitted: FittedClassifier) -> FittedClassifier:
+    """Return the model with everything fitted anew, if any row came or went since."""
+    parameters, state = fitted.parameters, fitted.state
+    if state.kept is None or not state.changed:
+        return fitted
+    state = replace(state, kept=state.kept.in_order(parameters.threads))
+    assert state.kept is not None
+    if not state.kept.total:
+        return FittedClassifier(parameters, replace(state, changed=0.0))
+    if state.kept.complete:
+        return FittedClassifier(parameters, fitted_anew(parameters, state, state.kept.rows()))
+    rows = with_class_weights(state.kept.rows(), state.class_weights)
+    after = Tuner(parameters, state).fit(rows)
+    total = float(after.counts.counter.rows.sum())
+    return FittedClassifier(parameters, replace(after, fitted_rows=total, changed=0.0))
+
+
+def fitted_anew(parameters: Parameters, state: FittedState, rows: Rows) -> FittedState:
+    """Return the state of one fit of all rows, whose columns are what they were."""
+    balanced = isinstance(parameters.class_weight, str) and state.class_weights is not None
+    how = replace(
+        parameters,
+        families=bare_schema(parameters, state.schema),
+        class_weight=parameters.class_weight if balanced else state.class_weights,
+        classes=list(state.counts.counter.declared) or None,
+    )
+    after = fit_rows(how, rows, list(state.class_weights or ()), kept=state.kept)
+    return replace(after, label_type=state.label_type, has_names=state.has_names, kept=state.kept)
+
+
+def recounted(parameters: Parameters, state: FittedState, declared: Sequence[Label] | None = None) -> FittedState:
+    """Return the state with nothing but the counts of the rows of its sample, which are all.
+
+    Classes that no row has may be declared; by default they are those of the state. Everything else is fitted anew
+    before the next answer.
+    """
+    assert state.kept is not None
+    kept = state.kept.in_order(parameters.threads)
+    rows = with_class_weights(kept.rows(), state.class_weights)
+    declared = state.counts.counter.declared if declared is None else declared
+    counter = TableCounter(rows.schema(bare_schema(parameters, state.schema)), declared)
+    count_rows(counter, weightless(rows, counter.declared), parameters.threads)
+    counts = LiveCounts(counter.schema, counter=counter)
+    state = replace(state, kept=kept, counts=counts, schema=counter.schema, tuning=UNTUNED, information=None)
+    return state.changed_by(np.inf)
+
+
+def bare_schema(parameters: Parameters, schema: Schema) -> Schema:
+    """Return what the columns are, without what was laid out from the rows: bins are cut anew."""
+    given = parameters.families
+    bare = replace(schema, hints=())
+    if not isinstance(given, Mapping):
+        return bare
+    bare = bare.with_families(families_of_counts(given, bare))
+    columns = (uncut_column(column, given[column.name]) if column.name in given else column for column in bare)
+    return replace(bare, columns=tuple(columns))
+
+
+def uncut_column(column: Column, given: FamilyLike) -> Column:
+    """Return a column without cuts of bins, unless somebody chose them."""
+    family, chosen = column.family, family_of(column.name, given)
+    if not isinstance(family, Bins) or (isinstance(chosen, Bins) and chosen.cuts is not None):
+        return column
+    return replace(column, family=replace(family, cuts=None))
+
+
+# -- rows that come ----------------------------------------------------------------------------------------------------
+
+
+def rows_to_count(
+    parameters: Parameters,
+    X: TableLike,
+    y: ColumnLike,
+    target: str | None,
+    sample_weight: ColumnLike,
+    state: FittedState | None = None,
+) -> Rows | FileRows:
+    """Return the rows of a table or of files with their classes; a state says what the columns are."""
+    unlabelled, schema = parameters.unlabelled, None if state is None else state.counts.schema
+    if state is None and unlabelled == "em":
+        unlabelled = "keep"
+    rows: Rows | FileRows = labeled_rows(X, y, target, sample_weight, unlabelled, schema)
+    return rows
+
+
+def weighed_as_counted(rows: Rows | FileRows, state: FittedState) -> Rows | FileRows:
+    """Return rows with the class weights of those that were counted; files keep a sample if the state does."""
+    if isinstance(rows, FileRows):
+        rows.by_class, rows.sampling = state.class_weights, state.kept is not None
+        return rows
+    return with_class_weights(rows, state.class_weights)
+
+
+def add_row(fitted: FittedClassifier, row: Mapping[str, object], label: Label) -> FittedState:
+    """Count one row given as a dict, and return the state after it, which retains no rows.
+
+    The counter of the state counts it in place.
+    """
+    after = stale(fitted.state)
+    fitted.state.counts.add_row(row, label)
+    return after
+
+
+def add_rows_to_state(
+    fitted: FittedClassifier, rows: Rows | FileRows, classes: Sequence[Label] | None = None
+) -> FittedState:
+    """Count more rows, and return the state after them; classes may be declared that no row has.
+
+    The counter of the state counts them in place: whoever calls this makes a backup of the counts first, and restores
+    them if something is raised.
+    """
+    parameters, state, counter = fitted.parameters, fitted.state, fitted.state.counts.counter
+    if state.kept is None and state.expected is None and parameters.leaves_choices and not counter.rows.any():
+        state = replace(state, kept=KeptRows(replace(state.schema, hints=())), tuning=UNTUNED)
+    rows = weighed_as_counted(rows, state)
+    if classes is not None:
+        check_new_classes(counter, [*classes, *rows.target.labels])
+    before = float(counter.rows.sum())
+    state.counts.add(rows, allowed(parameters.n_jobs, rows.cells))
+    came = float(counter.rows.sum()) - before
+    if classes is not None:
+        counter.classes.codes(classes)
+        counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
+    state = stale(state)
+    if state.kept is None:
+        return state
+    if isinstance(rows, Rows) and not can_be_kept(rows):
+        return stale(replace(state, kept=None))
+    if isinstance(rows, FileRows):
+        kept = state.kept + KeptRows.of_file(rows, counter, parameters.threads)
+    else:
+        kept = state.kept.plus(rows, parameters.threads)
+    if state.kept.complete and not kept.complete:
+        if state.expected is not None:  # of rows without a label, all are needed to learn from them anew
+            return stale(replace(state, kept=None))
+        kept = kept.labelled()
+    return replace(state, kept=kept).changed_by(came)
+
+
+def stale(state: FittedState) -> FittedState:
+    """Return the state after rows came or went: what was tuned or learned by EM is marked if there is no sample."""
+    if state.kept is None and state.expected is not None and not state.expected.stale:
+        state = replace(state, expected=replace(state.expected, stale=True))
+    return outdated(state)
+
+
+def warn_of_change(before: FittedState, fitted: FittedClassifier) -> None:
+    """Warn, once, of what does not know of rows that came or went; to be called when the change is complete."""
+    expected = fitted.state.expected
+    if expected is not None and before.expected is not None and expected.stale and not before.expected.stale:
+        warnings.warn(
+            "What was learned from rows without a label stays as it was; `fit` all rows again to learn it anew.",
+            stacklevel=levels_to_caller(),
+        )
+    warn_of_new_rows(before, fitted)
+
+
+# -- rows that go ------------------------------------------------------------------------------------------------------
+
+
+def forget(
+    fitted: FittedClassifier,
+    X: TableLike,
+    y: ColumnLike = None,
+    sample_weight: ColumnLike = None,
+    *,
+    target: str | None = None,
+) -> FittedClassifier:
+    """Return the model without rows that were counted before; warn of what does not know of it."""
+    rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, fitted.state)
+    after = FittedClassifier(fitted.parameters, forget_rows(fitted, rows))
+    warn_of_change(fitted.state, after)
+    return after
+
+
+def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
+    """Return the state without rows that were counted before: no byte of them stays, nor what they were measured by."""
+    parameters, state, counts = fitted.parameters, fitted.state, fitted.counts
+    refuse_balanced(parameters.class_weight, "forget")
+    rows = weighed_as_counted(rows, state)
+    if isinstance(rows, Rows) and isinstance(rows.source, Frame):
+        check_widths(rows.source, state.schema, counts)
+    part, threads = TableCounter(state.schema), parameters.threads
+    learned = None if state.kept is not None else state.tuning.learned
+    joint: list[JointCounts] = []
+    if isinstance(rows, FileRows) and learned is not None:
+        grid = learned.joint.grid
+        rows.each_block = lambda block: joint.append(
+            count_jointly(part, [(block.frame, block.y, block.weights)], grid, threads)
+        )
+    count_rows(part, rows, threads)
+    if isinstance(rows, Rows) and learned is not None:
+        joint.append(count_jointly(part, counted_blocks(part, rows), learned.joint.grid, threads))
+    gone = part.value()
+    left, measured = without_words(counts - gone), None
+    if state.information is not None:
+        measured = NumberInformation(measured=state.information.measured)
+    weights, known, schema = state.row_weights, set(left.classes.labels), replace(state.schema, hints=())
+    tuning = UNTUNED if state.kept is not None else tuning_of_rest(state.tuning, left, joint)
+    after = replace(
+        state,
+        counts=LiveCounts(schema, value=Counts(left.classes, left.rows, left.columns, schema)),
+        schema=schema,
+        tuning=tuning,
+        information=measured,
+        held_out=HeldOutCache(),
+        row_weights=None if weights is None else {label: by for label, by in weights.items() if label in known},
+    )
+    after = stale(after)
+    if after.kept is None:
+        return after
+    if isinstance(rows, FileRows):
+        kept = after.kept - KeptRows.of_file(rows, part, threads)
+    else:
+        kept = after.kept.without(rows, threads)
+    if not kept.total and not left.rows.any():  # rows that come are retained as from the start
+        return replace(after, kept=KeptRows(schema), changed=np.inf)
+    after = replace(after, kept=kept).changed_by(np.inf)
+    return recounted(parameters, after) if kept.complete and kept.total else after
+
+
+def without_words(counts: Counts) -> Counts:
+    """Return counts without words that no text is left of."""
+    columns = {
+        name: part.without_unused_words() if isinstance(part, WordTable) else part
+        for name, part in counts.columns.items()
+    }
+    return Counts(counts.classes, counts.rows, columns, counts.schema)
+
+
+def tuning_of_rest(tuning: Tuning, counts: Counts, gone: Sequence[JointCounts]) -> Tuning:
+    """Return what was tuned without classes and values that no row is left of; weights stay if all classes are left."""
+    left = set(counts.classes.labels)
+    if not left.issuperset(tuning.classes):
+        there = [label in left for label in tuning.classes]
+        classes = tuple(label for label in tuning.classes if label in left)
+        bias = None if tuning.bias is None else tuning.bias[there]
+        return replace(tuning, learned=None, classes=classes, bias=bias)
+    learned = tuning.learned
+    if learned is None:
+        return tuning
+    taken = reduce(add, gone)
+    joint = learned.joint.without(taken)
+    if joint.grid.labels != learned.joint.grid.labels:  # coefficients were fitted to labels that are gone
+        learned = learned.without_coefficients()
+        tuning = replace(tuning, loss_after=learned.last_loss)
+    joint = replace(joint, grid=without_middles(joint.grid, taken.touched))
+    words = {name: found.of_rest(counts.columns[name]) for name, found in learned.words.items()}
+    return replace(tuning, learned=replace(learned, joint=joint, words=words))
+
+
+# -- weights of rows, and several models -------------------------------------------------------------------------------
+
+
+def times_weight(fitted: FittedClassifier, weight: float) -> FittedClassifier:
+    """Return the model of the same rows, each weighing so many times as much."""
+    state = fitted.state
+    state = replace(state, counts=LiveCounts(state.schema, value=state.counts.value * weight))
+    if state.kept is not None:
+        state = replace(state, kept=state.kept * weight, row_weights=None).changed_by(np.inf)
+    return FittedClassifier(fitted.parameters, stale(state))
+
+
+def merged_state(parameters: Parameters, states: Sequence[FittedState], schema: Schema) -> FittedState:
+    """Return the state of all rows of several states, whose columns are these; without a fit yet."""
+    every, first = [state.kept for state in states if state.kept is not None], states[0]
+    kept = reduce(add, every) if len(every) == len(states) else None
+    soft = any(state.has_soft_labels for state in states)
+    if kept is not None and kept.complete:
+        declared = dict.fromkeys(label for state in states for label in state.counts.counter.declared)
+        return recounted(parameters, replace(first, kept=kept, schema=schema, has_soft_labels=soft), list(declared))
+    states = weighed_alike(parameters, states)
+    merged = replace(
+        state_of_counts(parameters, reduce(add, [state.counts.value for state in states]), replace(schema, hints=())),
+        class_weights=states[0].class_weights,
+        has_soft_labels=soft,
+        has_names=first.has_names,
+        # From rows without a label others are learned where all rows are there.
+        kept=None if kept is None else kept.labelled(),
+    )
+    return merged if kept is None else merged.changed_by(np.inf)
+
+
+def weighed_alike(parameters: Parameters, states: Sequence[FittedState]) -> list[FittedState]:
+    """Return states whose rows weigh what their classes weigh in all of them, whatever they weighed when counted."""
+    if all(state.class_weights is None for state in states):
+        return list(states)
+    own = [own_rows(state) for state in states]
+    total = reduce(add, (Counts(state.counts.value.classes, rows, {}) for state, rows in zip(states, own, strict=True)))
+    given = parameters.class_weight if isinstance(parameters.class_weight, str) else states[0].class_weights
+    named = () if isinstance(given, str) or given is None else list(given)
+    weights = class_weights(given, total.classes.labels, total.rows, named) or {}
+    found = []
+    for state in states:
+        value, then = state.counts.value, state.class_weights or {}
+        now, before = (np.array([of.get(label, 1.0) for label in value.classes.labels]) for of in (weights, then))
+        counts = LiveCounts(state.schema, value=times_class_weights(value, divide(now, before)))
+        found.append(replace(state, counts=counts, class_weights=weights or None))
+    return found
+
+
+def own_rows(state: FittedState) -> Floats:
+    """Return the rows of each class without the weights of their classes."""
+    counts, weights = state.counts.value, state.class_weights or {}
+    return divide(counts.rows, np.array([weights.get(label, 1.0) for label in counts.classes.labels]))
