@@ -61,6 +61,7 @@ class LikelihoodTerm:
     def cross(self, cross: CrossFit) -> TermValues:
         """Return the log-likelihood of rows by the counts without their fold, [class, row]."""
         rows, x = cross.rows, self.matrix(cross.rows.columns)
+        classes = Axis.declared(self.counts.classes.labels)  # one may have no row left
         out = np.empty((len(self.counts.classes), len(rows)))
         for fold in rows.folds:
             without = np.zeros(len(rows), dtype=np.bool_)
@@ -70,7 +71,7 @@ class LikelihoodTerm:
             places = np.flatnonzero(without)
             part = self.count(x[places], rows.y[places], rows.weights[places])
             left = self.counts.rows - np.bincount(rows.y[places], rows.weights[places], len(self.counts.rows))
-            counts = Counts(self.counts.classes, np.maximum(left, 0.0), {})
+            counts = Counts(classes, np.maximum(left, 0.0), {})
             out[:, fold] = scores_of(self.estimate(self.statistic - part, counts), x[fold]).T
         return out
 
