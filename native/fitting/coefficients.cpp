@@ -13,6 +13,9 @@ namespace {
 
 using Numbers = std::vector<double>;
 
+// Scores in a piece of the rows: each takes an exponential, so that fewer of them pay for a thread.
+constexpr size_t CELLS_PER_PIECE = size_t{1} << 13;
+
 // Some rows; the tables of two columns of codes: one whose steps are taken, one whose slopes are wanted next.
 struct Pass {
     const int32_t* taken;  // the cell of each row, or null
@@ -197,13 +200,13 @@ double fit_coefficients(const CoefficientRows& rows, const CoefficientTable* all
     for (const auto& table : tables) largest = std::max(largest, table.cells + 1), cells += table.cells;
     Numbers step(largest * width), work, before(rows.rows * width), values((cells + count) * width);
     // Pieces of the rows have slopes of their own, which are added in order: their number follows from the data alone.
-    size_t most = std::clamp<size_t>(rows.rows * width / CELLS_PER_THREAD, 1, PIECES);
+    size_t most = std::clamp<size_t>(rows.rows * width / CELLS_PER_PIECE, 1, PIECES);
     std::vector<Numbers> slopes(most);
     const CoefficientTable* last = nullptr;
     double total = 0.0, loss = 0.0;
     auto pass = [&](const CoefficientTable* next) {
         size_t pieces = next ? std::clamp<size_t>(rows.rows / (8 * (next->cells + 1)), 1, most) : most;
-        run_pieces(pieces, rows.rows * width * 4, run, [&](size_t piece) {
+        run_pieces(pieces, pieces * CELLS_PER_THREAD, run, [&](size_t piece) {
             if (next) slopes[piece].assign((next->cells + 1) * 2 * width, 0.0);
             Pass both{last ? last->codes : nullptr, step.data(), next ? next->codes : nullptr, slopes[piece].data()};
             pass_over(rows, rows.rows * piece / pieces, rows.rows * (piece + 1) / pieces, both);
@@ -247,7 +250,7 @@ double fit_coefficients(const CoefficientRows& rows, const CoefficientTable* all
         double way = 0.0;
         for (int looks = 0; looks < 4; ++looks) {
             std::vector<Along> parts(most);
-            run_pieces(most, rows.rows * width * 4, run, [&](size_t piece) {
+            run_pieces(most, most * CELLS_PER_THREAD, run, [&](size_t piece) {
                 size_t begin = rows.rows * piece / most, end = rows.rows * (piece + 1) / most;
                 if (width == 1)
                     parts[piece] = along_of_two(rows, begin, end, move, way);

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..._linear_algebra import dot
+from ..._threads import in_threads
 from ..._types import Codes, Floats, Mask
 from ...counting.counter import TableCounter
 from ...counting.row_order import content_order
@@ -260,7 +261,8 @@ def fit_default(model: DefaultModel, rows: FittingRows) -> DefaultFit:
         scores = np.tile(counts.prior[:, None], len(rows))
         none = log_loss(scores, rows.y, rows.effective)
         return DefaultFit({}, {}, counts.prior, {"each column alone": none}, len(rows), model.joint, model.copies)
-    parts = [part for part in map(candidates, CrossFit(counts, rows, settings).parts()) if part is not None]
+    found = in_threads(candidates, CrossFit(counts, rows, settings).parts())
+    parts = [part for part in found if part is not None]
     ridge, near, losses = own_ridge(parts, recipe)
     best = whole.tied if ridge is None else whole.solve(whole.tied, ridge)
     measured = MeasuredScores(None, whole.problem.scores(best.both), whole.gains)
