@@ -118,8 +118,8 @@ def onnx_model(content: JsonObject, name: str) -> ModelProto:
 def joint_scores(graph: OnnxGraph, content: JsonObject) -> Tensor:
     """Return prior plus terms, [row, class]; the scores of a row that rules out every class are its fallback."""
     formulas = ScoreFormulas(content)
-    _, *codes, pairs = formulas.steps()
-    graph.add_steps(codes, inline=pairs)
+    _, *steps, lines = formulas.steps()
+    graph.add_steps(steps, inline=lines)
     scores = graph.squeezed(graph.values([formulas.joint]), 1)
     return scores if content["least"] is not None else with_fallback(graph, scores, content["fallback"])
 

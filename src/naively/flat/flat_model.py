@@ -13,7 +13,7 @@ from .._types import AnyArray, Json, JsonObject
 
 FORMAT, VERSION = "naively flat model", 1
 # Kinds of terms whose tables hold scores, which single precision is enough for.
-ROUNDED = frozenset({"table", "slope", "pair", "triple", "words"})
+ROUNDED = frozenset({"table", "pair", "triple", "words"})
 # Those of single values and of their combinations, whose scores are rounded further: a page is a tenth smaller. The
 # probabilities change by less than 1e-6, as by single precision itself where scores are large. Of more tables than
 # these none is rounded further: what rounding takes from each of their scores adds up.
