@@ -258,7 +258,7 @@ class OnnxGraph:
             case Number(value):
                 detail: object = np.shape(value), np.asarray(value).dtype.kind
             case Named(name):
-                detail = name in self._inline
+                detail = self._form(self._inline[name]) if name in self._inline else None
             case Lookup(values=values):
                 detail = values.ndim, values.dtype.kind
             case Call(function):

@@ -85,5 +85,9 @@ def _quadratic(quadratic: QuadraticTable, scale: float) -> JsonObject:
     """Return the quadratic form of components: those of each number, and of each code in pairs of a category."""
     categories = [quadratic.of_codes[begin:end] for begin, end in quadratic.columns_of_codes]
     squares = np.moveaxis(relative(scale * np.moveaxis(quadratic.squares, 0, -1)), -1, 0)
-    components = [*quadratic.of_numbers, *categories]
-    return {"kind": "quadratic", "columns": list(quadratic.grid.names), "components": components, "table": squares}
+    components = {
+        name: part
+        for name, part in zip(quadratic.grid.names, [*quadratic.of_numbers, *categories], strict=True)
+        if part.any()
+    }
+    return {"kind": "quadratic", "columns": list(components), "components": [*components.values()], "table": squares}
