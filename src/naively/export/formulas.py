@@ -82,9 +82,9 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class QuadraticForm:
-    """The sum of the products of any two of some numbers, each times an element of a symmetric table for each class.
+    """The sum of the products of any two of some numbers, each times the line of a table [number, number, class].
 
-    The table is [class, number, number]; it has no first class, to which scores are relative.
+    The table is symmetric.
     """
 
     numbers: tuple[Formula, ...]
@@ -137,7 +137,7 @@ def of_class(formula: Formula, k: int, classes: int) -> Formula:
         case Choice(condition, then, otherwise):
             return Choice(*(of_class(part, k, classes) for part in (condition, then, otherwise)))
         case QuadraticForm(numbers, table):
-            lines = (np.tril(table[k - classes]) * (2 - np.eye(len(numbers)))).tolist()
+            lines = (np.tril(table[..., k - classes]) * (2 - np.eye(len(numbers)))).tolist()
             sums = [
                 combined("+", [call("*", number, by) for number, by in zip(numbers[: i + 1], line, strict=False)])
                 for i, line in enumerate(lines)

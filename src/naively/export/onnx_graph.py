@@ -167,7 +167,7 @@ class OnnxGraph:
                 return self._lines(formulas)
             case QuadraticForm(numbers, table):
                 z = self.squeezed(self.values(numbers))
-                return self.unsqueezed(self.node("Einsum", z, self.constant(table), z, equation="ni,kij,nj->nk"), 1)
+                return self.unsqueezed(self.node("Einsum", z, self.constant(table), z, equation="ni,ijk,nj->nk"), 1)
             case Total(whole, relative):
                 return self._total(whole, relative)
         parts = list(map(self.values, zip(*map(parts_of, formulas), strict=True)))

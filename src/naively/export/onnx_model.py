@@ -12,7 +12,8 @@ import numpy as np
 from .. import __version__
 from .._types import AnyArray, Floats, Json, JsonObject
 from ..errors import InvalidInput, NotInstalled
-from .flat_file import HasFlat, flat_of, refuse_texts, save_bytes
+from ..flat.flat_model import save_bytes
+from .flat_file import HasFlat, flat_of, refuse_texts
 from .onnx_graph import LEARNING, OnnxGraph, Tensor, missing_text, takes_texts
 from .scoring import BEYOND, ScoreFormulas, finite
 

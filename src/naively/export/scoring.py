@@ -143,9 +143,8 @@ class ScoreFormulas:
             self._add_number(index, column) if column["kind"] == "number" else self._add_category(index, column)
         whole, relative = list[Formula](), list[Formula]()
         for place, term in enumerate(self.terms):
-            axis = {"quadratic": 0}.get(term["kind"], -1)
-            is_whole = term["kind"] in DENSITIES or term["table"].shape[axis] == classes
-            (whole if is_whole else relative).append(self._scores(place, term))
+            width = classes if term["kind"] in DENSITIES else term["table"].shape[-1]
+            (whole if width == classes else relative).append(self._scores(place, term))
         scores: Formula = Total(tuple(whole), tuple(relative))
         if content["least"] is not None:
             scores = call("max", scores, float(content["least"]))
@@ -178,7 +177,7 @@ class ScoreFormulas:
             if "refuses" in column:  # a negative number, which contributes nothing
                 value = Choice(call("<", cell, 0.0), if_refused, value)
             self.codes[name] = Choice(call("missing", cell), if_missing, value)
-        self._add_pair_codes(index, column, [len(cuts), column["missing"]])
+        self._add_interaction_codes(index, column, [len(cuts), column["missing"]])
 
     def _add_category(self, index: int, column: JsonObject) -> None:
         """Add the code of a category."""
@@ -187,9 +186,9 @@ class ScoreFormulas:
         no_value = tuple(text for text in column.get("no_value", ()) if text not in codes)
         self.cells[f"v{index}"] = Cell(column)
         self.codes[f"c{index}"] = CategoryCode(Named(f"v{index}"), column, codes, no_value)
-        self._add_pair_codes(index, column, [*codes.values(), column["missing"], column["unseen"]])
+        self._add_interaction_codes(index, column, [*codes.values(), column["missing"], column["unseen"]])
 
-    def _add_pair_codes(self, index: int, column: JsonObject, codes: Sequence[int]) -> None:
+    def _add_interaction_codes(self, index: int, column: JsonObject, codes: Sequence[int]) -> None:
         """Add the codes in tables of pairs and triples, where they are others, and how many codes there are."""
         self.sizes[f"c{index}"] = size = int(max(codes)) + 1
         for name, field in ((f"q{index}", "pair_codes"), (f"m{index}", "triple_codes")):
@@ -221,22 +220,20 @@ class ScoreFormulas:
             case "slope":
                 return call("*", Named(f"l{columns[0]}"), table)
             case "quadratic":
-                return QuadraticForm(self._add_components(columns, term["components"], len(table[0])), table)
+                return QuadraticForm(self._add_components(columns, term["components"], len(table)), table)
         raise InvalidInput(f"The model has a term of kind {kind!r}, which only JavaScript and JSON can hold.")
 
     def _add_components(self, columns: Sequence[int], components: Sequence[Floats], size: int) -> tuple[Named, ...]:
         """Add the components of a row: sums over numbers, which have levels, and over categories, which have codes."""
-        by_level = [
-            call("*", Named(f"l{index}"), line)
-            for index, line in zip(columns, components, strict=True)
-            if line.ndim == 1
-        ]
-        by_code = [
-            self._line(self._interaction_code("q", index), lines)
-            for index, lines in zip(columns, components, strict=True)
-            if lines.ndim == 2
-        ]
-        total = Total((*by_level, *by_code), ())
+        total = Total(
+            tuple(
+                call("*", Named(f"l{index}"), part)
+                if part.ndim == 1
+                else self._line(self._interaction_code("q", index), part)
+                for index, part in zip(columns, components, strict=True)
+            ),
+            (),
+        )
         self.components = {f"z{i}": of_class(total, i, size) for i in range(size)}
         return tuple(map(Named, self.components))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from .._types import JsonObject
 from ..families.categorical import LogTables
 from ..model.column_parts import LABELS
@@ -84,10 +82,10 @@ def _interactions(model: DefaultModel, scale: float) -> Iterator[JsonObject]:
 def _quadratic(quadratic: QuadraticTable, scale: float) -> JsonObject:
     """Return the quadratic form of components: those of each number, and of each code in pairs of a category."""
     categories = [quadratic.of_codes[begin:end] for begin, end in quadratic.columns_of_codes]
-    squares = np.moveaxis(relative(scale * np.moveaxis(quadratic.squares, 0, -1)), -1, 0)
+    table = relative(scale * quadratic.squares.transpose(1, 2, 0))
     components = {
         name: part
         for name, part in zip(quadratic.grid.names, [*quadratic.of_numbers, *categories], strict=True)
         if part.any()
     }
-    return {"kind": "quadratic", "columns": list(components), "components": [*components.values()], "table": squares}
+    return {"kind": "quadratic", "columns": list(components), "components": [*components.values()], "table": table}

@@ -99,15 +99,15 @@ class FlatModel:
         >>> json.loads(path.read_text(encoding="utf-8"))["format"]
         'naively flat model'
         """
-        save_text(path, self.json(single=single))
+        save_bytes(path, self.json(single=single).encode("utf-8"))
 
 
-def save_text(path: str | PathLike[str], text: str) -> None:
-    """Write a text to a file, which has its name only when it is complete."""
+def save_bytes(path: str | PathLike[str], data: bytes) -> None:
+    """Write a file, which is replaced only when the new one is complete."""
     from ..data.model_file.places import unwritable, write_place  # which imports much
 
     with unwritable(path):
-        write_place(path, text.encode("utf-8"))
+        write_place(path, data)
 
 
 def encoded(value: Json, single: bool, stepped: bool = False) -> Json:

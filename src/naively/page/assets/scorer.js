@@ -247,28 +247,27 @@ class Model {
     return { columns, scores: this.scores([term], term.average, cells) };
   }
 
-  // Columns with what each contributes to the quadratic form of components: what two contribute together is shared
-  // between them equally.
+  // Columns with their share of the quadratic form of components: of what two columns add together, each gets one half.
   withQuadratic(columns, cells) {
     if (!this.quadratic) return columns;
-    const { components, table } = this.quadratic, [classes, size] = table.shape, whole = new Float64Array(size);
-    const parts = this.quadratic.columns.map((at, i) => {
-      const part = new Float64Array(size), { level, pair } = cells[at], line = components[i];
-      if (line.shape && line.shape.length > 1) { if (pair >= 0) addLine(part, line, pair, 1); }
-      else addLine(part, line, 0, level);
-      addLine(whole, part, 0, 1);
+    const { columns: places, components, table } = this.quadratic, size = table.shape[0];
+    const whole = new Float64Array(size);
+    const parts = places.map((at, i) => {
+      const part = new Float64Array(size), { level, pair } = cells[at];
+      if (components[i].shape.length < 2) addLine(part, components[i], 0, level);
+      else if (pair >= 0) addLine(part, components[i], pair, 1);
+      part.forEach((z, j) => { whole[j] += z; });
       return part;
     });
-    const towards = Array.from({ length: classes }, (_, k) =>
-      Float64Array.from({ length: size }, (_, i) => {
-        let sum = 0;
-        for (let j = 0, at = (k * size + i) * size; j < size; j++, at++) sum += table[at] * whole[j];
-        return sum;
-      }));
+    const slopes = Array.from(whole, (_, i) => { // by a component of a part
+      const out = new Float64Array(this.classes.length);
+      whole.forEach((z, j) => addLine(out, table, i * size + j, z));
+      return out;
+    });
     const found = columns.slice();
-    this.quadratic.columns.forEach((at, i) => {
-      const scores = found[at].scores.slice(), skip = scores.length - classes;
-      for (let k = 0; k < classes; k++) scores[skip + k] += towards[k].reduce((sum, by, j) => sum + by * parts[i][j], 0);
+    places.forEach((at, i) => {
+      const scores = found[at].scores.slice();
+      parts[i].forEach((z, j) => addLine(scores, slopes[j], 0, z));
       found[at] = { ...found[at], scores };
     });
     return found;
