@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -133,8 +134,9 @@ class JavaScript(Scorer):
         if node is None:
             pytest.skip("needs Node (on Debian the package nodejs)")
         module = nv.export.javascript(nb, single=single)
+        cells = re.sub("-?Infinity", r'"\g<0>"', json.dumps(rows))  # which JSON has no numbers for
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in {"model.mjs": module, "rows.json": json.dumps(rows), "ask.mjs": NODE}.items():
+            for name, text in {"model.mjs": module, "rows.json": cells, "ask.mjs": NODE}.items():
                 Path(folder, name).write_text(text, "utf-8")
             done = subprocess.run([node, "ask.mjs"], cwd=folder, capture_output=True, text=True, encoding="utf-8")
         assert done.returncode == 0, done.stderr

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import naively as nv
+from naively.model.recipe import RECIPE
 
 from .tables import penguins
 
@@ -72,6 +75,28 @@ def table_of(seed: int, rows: int = 120) -> pd.DataFrame:
     return table
 
 
+def joint_table(rows: int = 400) -> pd.DataFrame:
+    """Return a table whose classes differ in triples of columns, and in the covariance of two numbers."""
+    random = np.random.default_rng(0)
+    size, weight, tall = random.normal(size=(3, rows))
+    color, shape = random.choice(["red", "green", "blue"], rows), random.choice(["round", "flat"], rows)
+    high = (size > 0) ^ (weight > 0) ^ (color == "red")
+    y = np.where(random.random(rows) < 0.1, random.integers(0, 3, rows), np.where(high, 2, random.integers(0, 2, rows)))
+    wide = np.array([0.8, -0.8, 0.0])[y] * tall + 0.6 * random.normal(size=rows)
+    columns = {"size": size, "weight": weight, "color": color, "tall": tall, "wide": wide, "shape": shape}
+    table = pd.DataFrame({name: pd.Series(cells).where(random.random(rows) > 0.03) for name, cells in columns.items()})
+    return table.assign(**{"class": np.array(["low", "mid", "high"])[y]})
+
+
+def joint_model(**settings: Any) -> tuple[nv.NaiveBayes, list[dict[str, Any]]]:
+    """Return a model with every kind of term of several columns, and rows, some with values that it has not seen."""
+    nb = nv.NaiveBayes(**settings).fit(joint_table(), target="class")
+    assert {"pair", "triple", "quadratic"} <= {term["kind"] for term in nb.flat().content["terms"]}
+    rows = plain_rows(joint_table().drop(columns="class"))[:40]
+    odd = [{"size": inf}, {"tall": -inf}, {"wide": 1e300}, {"color": "pink"}, {"shape": None, "weight": None}]
+    return nb, [*rows, dict.fromkeys(rows[0]), *(rows[0] | cells for cells in odd)]
+
+
 def asked(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows of a table, and rows with values that it does not have."""
     rows = plain_rows(table.drop(columns="class"))[:60]
@@ -125,14 +150,18 @@ def letters(classes: int) -> tuple[nv.NaiveBayes, list[dict[str, Any]]]:
     return nb, plain_rows(X[:100])
 
 
-def weak_columns() -> tuple[pd.DataFrame, np.ndarray]:
-    """Return a table of so many weak columns that most have no weight of their own in the joint model; and classes."""
+def wide_model(model: str = "auto", **settings: Any) -> tuple[nv.NaiveBayes, list[dict[str, Any]]]:
+    """Return a model of so many columns that most share one weight in the default model, and rows."""
     random = np.random.default_rng(0)
-    y = random.integers(0, 2, 300)
-    X = pd.DataFrame({f"x{n}": random.normal(0.15 * y, 1.0) for n in range(300)})
-    X["z"] = random.choice(["a", "b"], 300)
-    X.loc[::7, "x1"] = np.nan
-    return X, y
+    y = random.integers(0, 2, 200)
+    X = pd.DataFrame(random.normal(0.3 * y[:, None], 1.0, (200, 90))).add_prefix("x")
+    for name in ("z", "w"):
+        X[name] = np.array(["a", "b"])[np.where(random.random(200) < 0.2, y, random.integers(0, 2, 200))]
+    X = X.where(random.random(X.shape) > 0.1)
+    narrow = type("Narrow", (nv.NaiveBayes,), {"_recipe": replace(RECIPE, most_features=60)})
+    nb = narrow(model=model, **settings).fit(X, y)
+    assert model == "textbook" or nb.fitted_.model.others
+    return nb, plain_rows(X[:20])
 
 
 def penguin_rows() -> list[dict[str, Any]]:

@@ -10,7 +10,18 @@ import naively as nv
 from naively.errors import InvalidInput
 
 from .export_cases import SCORERS, opened
-from .flat_cases import FAMILIES, MODELS, SETTINGS, asked, fitted, letters, penguin_rows, plain_rows, table_of
+from .flat_cases import (
+    FAMILIES,
+    MODELS,
+    SETTINGS,
+    asked,
+    fitted,
+    joint_model,
+    letters,
+    penguin_rows,
+    plain_rows,
+    table_of,
+)
 from .tables import penguins
 
 pytestmark = pytest.mark.alone
@@ -57,6 +68,10 @@ def test_every_family(scorer, model, families):
 @pytest.mark.parametrize(("model", "how"), [*(("textbook", name) for name in SETTINGS), ("auto", "rare values")])
 def test_every_setting(scorer, model, how):
     scorer.check(fitted(table_of(1), model, {"visits": "poisson"}, **SETTINGS[how]), asked(table_of(1)))
+
+
+def test_terms_of_several_columns(scorer):
+    scorer.check(*joint_model(missing="value"))
 
 
 @pytest.mark.parametrize("classes", [2, 26])

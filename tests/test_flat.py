@@ -27,11 +27,12 @@ from .flat_cases import (
     TEXTS,
     asked,
     fitted,
+    joint_model,
     letters,
     plain_rows,
     table_of,
     text_models,
-    weak_columns,
+    wide_model,
 )
 from .text_reference import comparable
 
@@ -71,7 +72,7 @@ def read(flat):
 
 
 def in_plain_python(flat, rows):
-    """Return the probabilities of rows that JSON can hold, and the scores of each column and pair, by their names."""
+    """Return the probabilities of rows that JSON can hold, and the scores of terms, by the names of their columns."""
     model = json.loads(flat, object_hook=PLAIN["decoded"])
     for row in json.loads(json.dumps(rows)):
         scores = collections.defaultdict(lambda: 0.0)
@@ -111,24 +112,27 @@ class Scorer:
             assert np.abs(p - expected).max() < within
 
 
-@pytest.fixture(scope="module", params=["plain Python", "browser"])
-def scorer(request):
-    """Return a scorer; that of the page is skipped where there is no browser."""
-    if request.param == "plain Python":
-        yield Scorer(None)
-        return
-    page = request.getfixturevalue("chromium").new_page()
+@pytest.fixture(scope="module")
+def in_browser(chromium):
+    """Return the scorer of the page."""
+    page = chromium.new_page()
     page.add_script_tag(content=SCORER.read_text(encoding="utf-8"))
     yield Scorer(page)
     page.close()
 
 
-def test_the_scorer_of_the_docs_has_less_than_sixty_lines_and_needs_the_standard_library_alone():
+@pytest.fixture(scope="module", params=["plain Python", "browser"])
+def scorer(request):
+    """Return a scorer; that of the page is skipped where there is no browser."""
+    return Scorer(None) if request.param == "plain Python" else request.getfixturevalue("in_browser")
+
+
+def test_the_scorer_of_the_docs_has_less_than_65_lines_and_needs_the_standard_library_alone():
     source = source_of_scorer().splitlines()
-    assert len(source) < 60
+    assert len(source) < 65
     assert max(map(len, source)) <= 120
     assert [line for line in source if line.startswith(("import", "from"))] == [
-        "import base64, bisect, collections, itertools, json, re, sys, unicodedata",
+        "import base64, bisect, collections, functools, itertools, json, re, sys, unicodedata",
         "from math import exp, inf, lgamma, log, log1p, sqrt",
     ]
 
@@ -191,9 +195,15 @@ def test_any_number_of_classes_can_be_flattened(scorer, classes):
 
 
 def test_columns_without_a_weight_of_their_own_are_in_the_flat_model(scorer):
-    X, y = weak_columns()
     for missing in ("skip", "value"):
-        scorer.check(nv.NaiveBayes(missing=missing).fit(X, y), plain_rows(X[:20]))
+        scorer.check(*wide_model(missing=missing))
+
+
+@pytest.mark.parametrize("how", [{}, {"temperature": 2.0, "missing": "value"}])
+def test_terms_of_several_columns_are_in_the_flat_model(scorer, how):
+    nb, rows = joint_model(**how)
+    scorer.check(nb, rows)
+    scorer.check(nb, rows, single=True)
 
 
 def test_labels_of_any_type_are_read_from_json(scorer):
@@ -247,22 +257,23 @@ def differences(scores):
 
 @each_model
 @pytest.mark.parametrize("how", [{}, {"temperature": 2.0, "missing": "value"}])
-def test_contributions_of_columns_and_pairs_are_those_of_explain(scorer, model, how):
+def test_contributions_of_columns_and_pairs_are_those_of_explain(in_browser, model, how):
     table = table_of(6)
-    nb, rows = fitted(table, model, {"visits": "poisson"}, **how), asked(table)[:15]
-    pairs = nb.fitted_.model.pairs or {}
-    for row, (_, found) in zip(rows, scorer.parts(nb, rows), strict=True):
-        evidence = nb.explain(row)
-        for name, scores in zip(evidence.columns, evidence.scores[0], strict=True):
-            own = found.pop(pairs.get(name, (name,)), np.zeros(3))
-            assert np.abs(differences(own) - differences(scores)).max() < 1e-9, name
-        assert not found
+    models = [(fitted(table, model, {"visits": "poisson"}, **how), asked(table)[:15])]
+    for nb, rows in [*models, *([joint_model(**how)] if model == "auto" else [])]:
+        pairs = nb.fitted_.model.pairs or {}
+        for row, (_, found) in zip(rows, in_browser.parts(nb, rows), strict=True):
+            evidence = nb.explain(row)
+            for name, scores in zip(evidence.columns, evidence.scores[0], strict=True):
+                own = found.pop(pairs.get(name, (name,)), np.zeros(3))
+                assert np.abs(differences(own) - differences(scores)).max() < 1e-9, name
+            assert not found
 
 
 @each_model
-def test_contributions_of_texts_are_those_of_explain(scorer, model):
+def test_contributions_of_texts_are_those_of_explain(in_browser, model):
     nb, rows = dict(text_models("usual words"))[model], [{"text": text} for text in MORE_TEXTS]
-    for row, (_, found) in zip(rows, scorer.parts(nb, rows), strict=True):
+    for row, (_, found) in zip(rows, in_browser.parts(nb, rows), strict=True):
         assert np.abs(differences(found["text",]) - differences(nb.explain(row).scores[0, 0])).max() < 1e-9
 
 
@@ -323,7 +334,7 @@ def test_a_file_holds_what_to_json_returns(tmp_path):
     flat, path = letters(3)[0].flat(), tmp_path / "flat.json"
     flat.save(path)
     assert json.loads(path.read_text(encoding="utf-8")) == flat.to_json() == json.loads(flat.json())
-    assert [flat.content[name] for name in ("format", "version", "model")] == ["naively flat model", 1, "joint"]
+    assert [flat.content[name] for name in ("format", "version", "model")] == ["naively flat model", 1, "default"]
     with pytest.raises(UnwritableFile, match="Cannot save to"):
         flat.save(tmp_path / "nowhere" / "flat.json")
 

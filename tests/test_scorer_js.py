@@ -13,7 +13,7 @@ import pytest
 import naively as nv
 from naively.flat import SCORER
 
-from .flat_cases import MODELS, MORE_TEXTS, asked, fitted, plain_rows, table_of, text_models
+from .flat_cases import MODELS, MORE_TEXTS, asked, fitted, joint_model, plain_rows, table_of, text_models
 from .page_cases import SHARED
 from .test_flat import Scorer
 
@@ -32,7 +32,7 @@ ASK = """([flat, rows]) => {
         const state = model.score(row);
         return {
             joint: Array.from(state.joint), probabilities: Array.from(state.probabilities),
-            prior: Array.from(state.prior), columns: state.columns.map(plain), pairs: state.pairs.map(plain),
+            base: Array.from(state.base), columns: state.columns.map(plain), pairs: state.pairs.map(plain),
             words: state.words.map(plain),
         };
     });
@@ -101,7 +101,7 @@ def test_contributions_add_up_to_the_log_joint(page, model):
     for answer in ask(page, nb, rows):
         assert [part["name"] for part in answer["columns"]] == list(nb.feature_names_in_)
         parts = [part["scores"] for part in [*answer["columns"], *answer["pairs"]]]
-        assert np.allclose(np.sum([answer["prior"], *parts], axis=0), answer["joint"], rtol=0, atol=1e-9)
+        assert np.allclose(np.sum([answer["base"], *parts], axis=0), answer["joint"], rtol=0, atol=1e-9)
 
 
 @each_model
@@ -144,6 +144,9 @@ def test_moving_a_cell_is_scoring_the_row_with_it(page, model):
     flat = nb.flat().json(single=True)
     for row, other in zip(rows[:10], rows[-10:], strict=True):
         assert page.evaluate(MOVE, [flat, row | {"text": "good day"}, other | {"text": "酒店 bad"}])
+    nb, rows = joint_model() if model == "auto" else (nb, rows)
+    for row, other in zip(rows[:5], rows[-5:], strict=True):
+        assert page.evaluate(MOVE, [nb.flat().json(), row, other])
 
 
 def test_the_status_says_why_a_cell_has_no_usual_value(page):

@@ -26,7 +26,7 @@ from ..explain.evidence_lines import page_row
 from ..explain.words import word_facts
 from ..families.family import shown_label
 from ..files.file import file_of
-from ..flat.flat_model import save_text
+from ..flat.flat_model import save_bytes
 from ..judge.histograms import QualityCounts, quality_of_scores
 from ..judge.score_views import quality_data, quality_view
 from ..judge.scores import Scores
@@ -98,7 +98,7 @@ class Report:
         UnwritableFile
             If the file cannot be written.
         """
-        save_text(path, self.html)
+        save_bytes(path, self.html.encode("utf-8"))
         return Path(path)
 
     def __repr__(self) -> str:

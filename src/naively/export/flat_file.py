@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from .._types import JsonObject
 from ..errors import InvalidInput
 from ..flat import SCORER, FlatModel
+from ..flat.flat_model import save_bytes
 from ..page.tags import json_for_script
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ MODULE = """\
 // A naive Bayes model that scores rows by itself, made by naively.
 //   predict(row)       the most probable class
 //   predictProba(row)  the probability of each class, in the order of `classes`
-//   explain(row)       {{prior, columns, pairs, words, joint, probabilities}}: the contribution of each column
+//   explain(row)       {{base, columns, pairs, words, joint, probabilities}}: the contribution of each column
 // A row is an object with the cells of `columns`; cells that are absent, null or NaN are missing.
 
 const Naively = {{}};
@@ -154,11 +155,3 @@ def saved(text: str, path: str | PathLike[str] | None) -> str:
     if path is not None:
         save_bytes(path, text.encode("utf-8"))
     return text
-
-
-def save_bytes(path: str | PathLike[str], data: bytes) -> None:
-    """Write a file, which is replaced only when the new one is complete."""
-    from ..data.model_file.places import unwritable, write_place  # which imports much
-
-    with unwritable(path):
-        write_place(path, data)

@@ -81,6 +81,17 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
+class QuadraticForm:
+    """The sum of the products of any two of some numbers, each times the line of a table [number, number, class].
+
+    The table is symmetric.
+    """
+
+    numbers: tuple[Formula, ...]
+    table: AnyArray
+
+
+@dataclass(frozen=True, eq=False)
 class Total:
     """The sum of formulas with a value for each class; those relative to the first class have none for it."""
 
@@ -88,7 +99,7 @@ class Total:
     relative: tuple[Formula, ...]
 
 
-Formula: TypeAlias = Number | Named | Cell | CategoryCode | BinCode | Lookup | Call | Choice | Total
+Formula: TypeAlias = Number | Named | Cell | CategoryCode | BinCode | Lookup | Call | Choice | QuadraticForm | Total
 NO_NUMBER = Call("no number", ())
 # Names with their formulas, which may use the names of the steps before.
 Step: TypeAlias = dict[str, Formula]
@@ -125,6 +136,13 @@ def of_class(formula: Formula, k: int, classes: int) -> Formula:
             return of_class(then if flags[k - classes] else otherwise, k, classes)
         case Choice(condition, then, otherwise):
             return Choice(*(of_class(part, k, classes) for part in (condition, then, otherwise)))
+        case QuadraticForm(numbers, table):
+            lines = (np.tril(table[..., k - classes]) * (2 - np.eye(len(numbers)))).tolist()
+            sums = [
+                combined("+", [call("*", number, by) for number, by in zip(numbers[: i + 1], line, strict=False)])
+                for i, line in enumerate(lines)
+            ]
+            return combined("+", [call("*", number, part) for number, part in zip(numbers, sums, strict=True)])
         case Total(whole, relative):
             parts = whole + relative if k else whole
             return combined("+", [of_class(part, k, classes) for part in parts])
@@ -136,7 +154,7 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
     match formula:
         case CategoryCode(cell=part) | BinCode(number=part) | Lookup(code=part):
             return (part,)
-        case Call(arguments=parts):
+        case Call(arguments=parts) | QuadraticForm(numbers=parts):
             return parts
         case Choice(condition, then, otherwise):
             return condition, then, otherwise

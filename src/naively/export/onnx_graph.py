@@ -9,7 +9,20 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._types import AnyArray, Json, JsonObject
-from .formulas import BinCode, Call, CategoryCode, Choice, Formula, Lookup, Named, Number, Step, Total, parts_of
+from .formulas import (
+    BinCode,
+    Call,
+    CategoryCode,
+    Choice,
+    Formula,
+    Lookup,
+    Named,
+    Number,
+    QuadraticForm,
+    Step,
+    Total,
+    parts_of,
+)
 
 Tensor: TypeAlias = str  # the name of what a node computes
 
@@ -152,6 +165,9 @@ class OnnxGraph:
                 return self.unsqueezed(self.joined([self._code_of_category(formula) for formula in formulas]))
             case Lookup():
                 return self._lines(formulas)
+            case QuadraticForm(numbers, table):
+                z = self.squeezed(self.values(numbers))
+                return self.unsqueezed(self.node("Einsum", z, self.constant(table), z, equation="ni,ijk,nj->nk"), 1)
             case Total(whole, relative):
                 return self._total(whole, relative)
         parts = list(map(self.values, zip(*map(parts_of, formulas), strict=True)))
@@ -242,7 +258,7 @@ class OnnxGraph:
             case Number(value):
                 detail: object = np.shape(value), np.asarray(value).dtype.kind
             case Named(name):
-                detail = name in self._inline
+                detail = self._form(self._inline[name]) if name in self._inline else None
             case Lookup(values=values):
                 detail = values.ndim, values.dtype.kind
             case Call(function):

@@ -12,7 +12,8 @@ import numpy as np
 from .. import __version__
 from .._types import AnyArray, Floats, Json, JsonObject
 from ..errors import InvalidInput, NotInstalled
-from .flat_file import HasFlat, flat_of, refuse_texts, save_bytes
+from ..flat.flat_model import save_bytes
+from .flat_file import HasFlat, flat_of, refuse_texts
 from .onnx_graph import LEARNING, OnnxGraph, Tensor, missing_text, takes_texts
 from .scoring import BEYOND, ScoreFormulas, finite
 
@@ -118,8 +119,8 @@ def onnx_model(content: JsonObject, name: str) -> ModelProto:
 def joint_scores(graph: OnnxGraph, content: JsonObject) -> Tensor:
     """Return prior plus terms, [row, class]; the scores of a row that rules out every class are its fallback."""
     formulas = ScoreFormulas(content)
-    _, *codes, pairs = formulas.steps()
-    graph.add_steps(codes, inline=pairs)
+    _, *steps, lines = formulas.steps()
+    graph.add_steps(steps, inline=lines)
     scores = graph.squeezed(graph.values([formulas.joint]), 1)
     return scores if content["least"] is not None else with_fallback(graph, scores, content["fallback"])
 

@@ -138,7 +138,7 @@ class PmmlWriter:
         for step in scoring_steps(self.content):
             for name, formula in step.items():
                 if not isinstance(formula, Cell):
-                    is_code = name[0] in "cqt" and name != "top"
+                    is_code = name[0] in "cqmt" and name != "top"
                     optype, kind = ("categorical", "integer") if is_code else ("continuous", "double")
                     expression = self._expression(formula)
                     yield element("DerivedField", expression, name=self._name(name), optype=optype, dataType=kind)

@@ -20,6 +20,7 @@ from .formulas import (
     Lookup,
     Named,
     Number,
+    QuadraticForm,
     Step,
     Total,
     call,
@@ -123,34 +124,36 @@ def bounded(cell: Named, tables: Sequence[Floats]) -> Formula:
 
 
 class ScoreFormulas:
-    """The formulas of a flat model: four steps of named ones, and the scores of the classes, one formula with arrays.
+    """The formulas of a flat model: steps of named ones, and the scores of the classes, one formula with arrays.
 
-    A name is a letter and the number of a column or term: cells of numbers `n` and of categories `v`; numbers within
-    bounds `x`, levels `l`, codes `c`; codes in tables of pairs `q`, where they differ; lines of tables of pairs `t`.
+    A name is a letter and a number, that of a column: cells of numbers `n` and of categories `v`; numbers within bounds
+    `x`, levels `l`, codes `c`; codes in tables of pairs `q` and of triples `m`, where they differ. Or that of a term:
+    lines of tables of pairs and triples `t`; or that of a component `z`.
     """
 
     def __init__(self, content: JsonObject) -> None:
         self.columns, self.terms, classes = content["columns"], content["terms"], len(content["classes"])
         self.cells: Step = {}
         self.codes: Step = {}
-        self.pair_codes: Step = {}
-        self.pairs: Step = {}
+        self.interaction_codes: Step = {}
+        self.lines: Step = {}
+        self.components: Step = {}
         self.sizes: dict[str, int] = {}  # one more than the largest code, by the name of the code
         for index, column in enumerate(self.columns):
             self._add_number(index, column) if column["kind"] == "number" else self._add_category(index, column)
         whole, relative = list[Formula](), list[Formula]()
         for place, term in enumerate(self.terms):
             width = classes if term["kind"] in DENSITIES else term["table"].shape[-1]
-            (whole if width == classes else relative).extend(self._scores(place, term))
+            (whole if width == classes else relative).append(self._scores(place, term))
         scores: Formula = Total(tuple(whole), tuple(relative))
         if content["least"] is not None:
             scores = call("max", scores, float(content["least"]))
         self.joint = call("+", finite(content["prior"]), scores)
 
     def steps(self) -> list[Step]:
-        """Return the named formulas that are used: cells, codes, codes in pairs, lines of pairs."""
+        """Return the named formulas that are used: cells, codes, codes in pairs and triples, components, lines."""
         used, steps = names_in(self.joint), list[Step]()
-        for step in (self.pairs, self.pair_codes, self.codes, self.cells):
+        for step in (self.lines, self.components, self.interaction_codes, self.codes, self.cells):
             steps.insert(0, {name: formula for name, formula in step.items() if name in used})
             used = used.union(*map(names_in, steps[0].values()))
         return steps
@@ -174,7 +177,7 @@ class ScoreFormulas:
             if "refuses" in column:  # a negative number, which contributes nothing
                 value = Choice(call("<", cell, 0.0), if_refused, value)
             self.codes[name] = Choice(call("missing", cell), if_missing, value)
-        self._add_pair_codes(index, column, [len(cuts), column["missing"]])
+        self._add_interaction_codes(index, column, [len(cuts), column["missing"]])
 
     def _add_category(self, index: int, column: JsonObject) -> None:
         """Add the code of a category."""
@@ -183,42 +186,56 @@ class ScoreFormulas:
         no_value = tuple(text for text in column.get("no_value", ()) if text not in codes)
         self.cells[f"v{index}"] = Cell(column)
         self.codes[f"c{index}"] = CategoryCode(Named(f"v{index}"), column, codes, no_value)
-        self._add_pair_codes(index, column, [*codes.values(), column["missing"], column["unseen"]])
+        self._add_interaction_codes(index, column, [*codes.values(), column["missing"], column["unseen"]])
 
-    def _add_pair_codes(self, index: int, column: JsonObject, codes: Sequence[int]) -> None:
-        """Add the code in tables of pairs, where it is another one, and how many codes there are."""
+    def _add_interaction_codes(self, index: int, column: JsonObject, codes: Sequence[int]) -> None:
+        """Add the codes in tables of pairs and triples, where they are others, and how many codes there are."""
         self.sizes[f"c{index}"] = size = int(max(codes)) + 1
-        if "pair_codes" in column:
-            pair_codes = np.full(size + 1, -1)
-            pair_codes[1 : len(column["pair_codes"]) + 1] = column["pair_codes"]
-            self.pair_codes[f"q{index}"] = Lookup(Named(f"c{index}"), pair_codes)
-            self.sizes[f"q{index}"] = int(pair_codes.max()) + 1
+        for name, field in ((f"q{index}", "pair_codes"), (f"m{index}", "triple_codes")):
+            if field in column:
+                lookup = np.full(size + 1, -1)
+                lookup[1 : len(column[field]) + 1] = column[field]
+                self.interaction_codes[name] = Lookup(Named(f"c{index}"), lookup)
+                self.sizes[name] = int(lookup.max()) + 1
 
-    def _pair_code(self, index: int) -> Named:
-        return Named(f"q{index}" if f"q{index}" in self.pair_codes else f"c{index}")
+    def _interaction_code(self, letter: str, index: int) -> Named:
+        """Return the code of a column in tables of pairs `q` or of triples `m`."""
+        name = f"{letter}{index}"
+        return Named(name if name in self.interaction_codes else f"c{index}")
 
     # -- terms --------------------------------------------------------------------------------------------------------
 
-    def _scores(self, place: int, term: JsonObject) -> list[Formula]:
-        """Return formulas whose sum is the scores of a term."""
+    def _scores(self, place: int, term: JsonObject) -> Formula:
+        """Return the scores of a term."""
         kind, columns, table = term["kind"], term["columns"], term["table"]
         if kind in DENSITIES:
-            x = Named(f"x{columns[0]}")
-            return [density(kind, x, table)]
-        level = Named(f"l{columns[0]}")
+            return density(kind, Named(f"x{columns[0]}"), table)
         match kind:
             case "table":
-                return [self._line(Named(f"c{columns[0]}"), table)]
-            case "pair":
-                return [self._line_of_pair(Named(f"t{place}"), columns, table)]
+                return self._line(Named(f"c{columns[0]}"), table)
+            case "pair" | "triple":
+                letter = "q" if kind == "pair" else "m"
+                codes = [self._interaction_code(letter, index) for index in columns]
+                return self._line_of_codes(Named(f"t{place}"), codes, table)
             case "slope":
-                powers = (level, call("*", level, level))
-                return [call("*", power, line) for power, line in zip(powers, table, strict=False)]
-            case "product":
-                return [call("*", call("*", level, Named(f"l{columns[1]}")), table)]
-            case "slopes":
-                return [call("*", level, self._line(self._pair_code(columns[1]), table))]
+                return call("*", Named(f"l{columns[0]}"), table)
+            case "quadratic":
+                return QuadraticForm(self._add_components(columns, term["components"], len(table)), table)
         raise InvalidInput(f"The model has a term of kind {kind!r}, which only JavaScript and JSON can hold.")
+
+    def _add_components(self, columns: Sequence[int], components: Sequence[Floats], size: int) -> tuple[Named, ...]:
+        """Add the components of a row: sums over numbers, which have levels, and over categories, which have codes."""
+        total = Total(
+            tuple(
+                call("*", Named(f"l{index}"), part)
+                if part.ndim == 1
+                else self._line(self._interaction_code("q", index), part)
+                for index, part in zip(columns, components, strict=True)
+            ),
+            (),
+        )
+        self.components = {f"z{i}": of_class(total, i, size) for i in range(size)}
+        return tuple(map(Named, self.components))
 
     def _line(self, code: Named, table: Floats) -> Lookup:
         """Return the line of a code; those of -1 and of codes beyond the end are 0."""
@@ -226,14 +243,17 @@ class ScoreFormulas:
         lines[1 : len(table) + 1] = finite(table)
         return Lookup(code, lines)
 
-    def _line_of_pair(self, name: Named, columns: Sequence[int], table: Floats) -> Lookup:
-        """Return the line of two codes; those of codes that are -1 or beyond the end are 0."""
-        first, second = map(self._pair_code, columns)
-        sizes = [max(self.sizes[code.name], size) + 1 for code, size in zip((first, second), table.shape, strict=False)]
-        lines = np.zeros((*sizes, table.shape[2]))
-        lines[1 : table.shape[0] + 1, 1 : table.shape[1] + 1] = finite(table)
-        self.pairs[name.name] = call("+", call("*", call("+", first, 1), sizes[1]), second)
-        return Lookup(name, lines.reshape(-1, table.shape[2]))
+    def _line_of_codes(self, name: Named, codes: Sequence[Named], table: Floats) -> Lookup:
+        """Return the line of two or three codes; those of codes that are -1 or beyond the end are 0."""
+        *shape, width = table.shape
+        sizes = [max(self.sizes[code.name], size) + 1 for code, size in zip(codes, shape, strict=True)]
+        lines = np.zeros((*sizes, width))
+        lines[tuple(slice(1, size + 1) for size in shape)] = finite(table)
+        line: Formula = codes[0]
+        for code, size in zip(codes[1:], sizes[1:], strict=True):
+            line = call("+", call("*", call("+", line, 1), size), code)
+        self.lines[name.name] = line
+        return Lookup(name, lines.reshape(-1, width))
 
 
 def finite(scores: Floats) -> Floats:

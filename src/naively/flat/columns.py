@@ -44,7 +44,8 @@ class FlatColumn:
     fields: JsonObject
     table: Floats  # [code, class]
     labels: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))  # each code as the model numbers labels
-    pair_codes: Codes | None = None  # each code as tables of pairs and products number it, -1 for none
+    pair_codes: Codes | None = None  # each code as tables of pairs number it, -1 for none
+    triple_codes: Codes | None = None  # the same for tables of triples
     terms: list[JsonObject] = field(default_factory=list)  # all terms but the table
 
     def add(self, kind: str, **fields: Json) -> None:
@@ -103,15 +104,19 @@ class FlatColumn:
         codes = self.labels if len(self.labels) else np.arange(len(self.table))
         self.pair_codes = lookup[np.minimum(codes, len(lookup) - 1)]
 
-    def finished(self, place: int, scale: float, paired: bool) -> tuple[JsonObject, list[JsonObject]]:
-        """Return how cells are read and the terms of the column, by its place among all; `paired` if pairs read it."""
+    def set_triple_codes(self, of_pair_codes: Codes) -> None:
+        """Set the code in tables of triples of each code in tables of pairs."""
+        self.triple_codes = np.append(of_pair_codes, np.int32(-1))[self.pair_codes]
+
+    def finished(self, place: int, scale: float) -> tuple[JsonObject, list[JsonObject]]:
+        """Return how cells are read and the terms of the column, by its place among all."""
         fields, table, last = dict(self.fields), self.table, len(self.table) - 1
         if len(table) and not contributes(table[last:]):
             table = table[:last]
             fields |= {name: -1 for name in ("missing", "unseen") if fields.get(name) == last}
-        if paired and self.pair_codes is not None:
-            codes = self.pair_codes[: len(table)]
-            fields |= {} if np.array_equal(codes, np.arange(len(codes))) else {"pair_codes": codes}
+        for name, codes in (("pair_codes", self.pair_codes), ("triple_codes", self.triple_codes)):
+            if codes is not None and not np.array_equal(codes[: len(table)], np.arange(len(table))):
+                fields[name] = codes[: len(table)]
         terms = [{"kind": term["kind"], "columns": [place]} | term for term in self.terms]
         if contributes(table):
             terms.insert(0, {"kind": "table", "columns": [place], "table": relative(scale * table)})

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from .._types import JsonObject
 from ..families.categorical import LogTables
 from ..model.column_parts import LABELS
@@ -20,12 +18,8 @@ def add_default_terms(model: DefaultModel, columns: Mapping[str, FlatColumn]) ->
     """Add the terms of single columns, and return those of several columns."""
     scale, grid, tables = model.scorer.scale, model.counts.grid, model.tables
     numbers, names = len(grid.numbers), grid.names
-    for bins in grid.numbers:
-        columns[bins.name].set_pair_codes(bins.coarse if bins.size else [-1] * len(bins.coarse))
-    labels = {column.column.name: column.table.values.labels for column in model.labels}
-    for values in grid.labels:
-        code = {label: place for place, label in enumerate(values.labels)}
-        columns[values.name].set_pair_codes([code.get(label, -1) for label in labels[values.name]])
+    if len(tables.interactions) or tables.quadratic is not None:
+        _set_codes(model, columns)
     for place, table in enumerate(tables.codes.tables):
         column = columns[model.owners[place]]
         add = column.add_bins if place < numbers else column.add_labels if place < len(names) else column.add_missing
@@ -44,6 +38,19 @@ def add_default_terms(model: DefaultModel, columns: Mapping[str, FlatColumn]) ->
     return terms
 
 
+def _set_codes(model: DefaultModel, columns: Mapping[str, FlatColumn]) -> None:
+    """Set the codes of columns in tables of pairs and triples."""
+    grid = model.counts.grid
+    for bins in grid.numbers:
+        columns[bins.name].set_pair_codes(bins.coarse if bins.size else [-1] * len(bins.coarse))
+    labels = {column.column.name: column.table.values.labels for column in model.labels}
+    for values in grid.labels:
+        code = {label: place for place, label in enumerate(values.labels)}
+        columns[values.name].set_pair_codes([code.get(label, -1) for label in labels[values.name]])
+    for column, merged in model.tables.interactions.merged:
+        columns[grid.names[column]].set_triple_codes(merged)
+
+
 def _add_other_columns(model: DefaultModel, term: LikelihoodTerm, columns: Mapping[str, FlatColumn]) -> None:
     """Add the weighted log-likelihoods of columns that have no weight of their own."""
     weight, numbers = model.weights[term.term], {column.name for column in model.schema.of_kind("numbers")}
@@ -60,20 +67,25 @@ def _add_other_columns(model: DefaultModel, term: LikelihoodTerm, columns: Mappi
 def _interactions(model: DefaultModel, scale: float) -> Iterator[JsonObject]:
     """Give the tables of pairs and triples that contribute."""
     interactions, names = model.tables.interactions, model.counts.grid.names
-    merged, averages = dict(interactions.merged), dict(zip(model.names, model.averages[0], strict=True))
+    averages = dict(zip(model.names, model.averages[0], strict=True))
     for place, columns in enumerate(interactions.all_columns):
         table = interactions.part(place)
         if contributes(table):
-            term: JsonObject = {"kind": "pair", "columns": [names[column] for column in columns]}
-            if len(columns) > 2:
-                term |= {"kind": "triple", "merged": [merged[column] for column in columns]}
-            term["average"] = relative(scale * averages[model.pair_names[columns]])
-            yield term | {"table": relative(scale * table)}
+            yield {
+                "kind": "pair" if len(columns) == 2 else "triple",
+                "columns": [names[column] for column in columns],
+                "average": relative(scale * averages[model.pair_names[columns]]),
+                "table": relative(scale * table),
+            }
 
 
 def _quadratic(quadratic: QuadraticTable, scale: float) -> JsonObject:
     """Return the quadratic form of components: those of each number, and of each code in pairs of a category."""
     categories = [quadratic.of_codes[begin:end] for begin, end in quadratic.columns_of_codes]
-    squares = np.moveaxis(relative(scale * np.moveaxis(quadratic.squares, 0, -1)), -1, 0)
-    components = [*quadratic.of_numbers, *categories]
-    return {"kind": "quadratic", "columns": list(quadratic.grid.names), "components": components, "table": squares}
+    table = relative(scale * quadratic.squares.transpose(1, 2, 0))
+    components = {
+        name: part
+        for name, part in zip(quadratic.grid.names, [*quadratic.of_numbers, *categories], strict=True)
+        if part.any()
+    }
+    return {"kind": "quadratic", "columns": list(components), "components": [*components.values()], "table": table}

@@ -13,11 +13,9 @@ from .._types import AnyArray, Json, JsonObject
 
 FORMAT, VERSION = "naively flat model", 1
 # Kinds of terms whose tables hold scores, which single precision is enough for.
-ROUNDED = frozenset({"table", "slope", "pair", "triple", "words"})
-# Those of single values and of their combinations, whose scores are rounded further: a page is a tenth smaller. The
-# probabilities change by less than 1e-6, as by single precision itself where scores are large. Of more tables than
-# these none is rounded further: what rounding takes from each of their scores adds up.
-VALUES, VALUE_STEPS, MOST_ROUNDED = frozenset({"table", "pair", "triple"}), 2.0**21, 128
+ROUNDED = frozenset({"table", "pair", "triple", "words"})
+# Rounded scores are multiples of this: a packed page is a twentieth smaller, and small scores lose nothing that counts.
+SCORE_STEP = 2.0**-24
 TYPES = {"f": "f8", "i": "i4", "u": "u1", "b": "u1"}  # by the kind of an array's numbers
 
 
@@ -50,14 +48,14 @@ class FlatModel:
         Parameters
         ----------
         single : bool, default=False
-            Whether tables are rounded to single precision, in half the room, and few tables of values to 2**-21.
+            Whether tables of scores are rounded to single precision, in half the room.
 
         Returns
         -------
         dict
             The fields of the format; arrays are dicts of shape, type and data.
         """
-        content: JsonObject = encoded(self.content, single, single and value_tables(self.content) <= MOST_ROUNDED)
+        content: JsonObject = encoded(self.content, single)
         return content
 
     def json(self, *, single: bool = False) -> str:
@@ -66,7 +64,7 @@ class FlatModel:
         Parameters
         ----------
         single : bool, default=False
-            Whether tables are rounded to single precision, in half the room, and few tables of values to 2**-21.
+            Whether tables of scores are rounded to single precision, in half the room.
 
         Returns
         -------
@@ -83,7 +81,7 @@ class FlatModel:
         path : str or Path
             The file, which is replaced if it exists.
         single : bool, default=False
-            Whether tables are rounded to single precision, in half the room, and few tables of values to 2**-21.
+            Whether tables of scores are rounded to single precision, in half the room.
 
         Raises
         ------
@@ -99,43 +97,30 @@ class FlatModel:
         >>> json.loads(path.read_text(encoding="utf-8"))["format"]
         'naively flat model'
         """
-        save_text(path, self.json(single=single))
+        save_bytes(path, self.json(single=single).encode("utf-8"))
 
 
-def save_text(path: str | PathLike[str], text: str) -> None:
-    """Write a text to a file, which has its name only when it is complete."""
+def save_bytes(path: str | PathLike[str], data: bytes) -> None:
+    """Write a file, which is replaced only when the new one is complete."""
     from ..data.model_file.places import unwritable, write_place  # which imports much
 
     with unwritable(path):
-        write_place(path, text.encode("utf-8"))
+        write_place(path, data)
 
 
-def encoded(value: Json, single: bool, stepped: bool = False) -> Json:
-    """Return a value of a flat model as JSON has it; only tables of scores may be rounded, or moved to steps."""
+def encoded(value: Json, single: bool) -> Json:
+    """Return a value of a flat model as JSON has it; only tables of scores may be rounded."""
     if isinstance(value, dict):
         exact = "kind" in value and value["kind"] not in ROUNDED
-        if stepped and value.get("kind") in VALUES:
-            value = {**value, "table": in_steps(value["table"])}
-        return {name: encoded(part, single and not exact, stepped) for name, part in value.items()}
+        return {name: encoded(part, single and not exact) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [encoded(part, single, stepped) for part in value]
+        return [encoded(part, single) for part in value]
     if isinstance(value, np.ndarray):
         kind = TYPES[value.dtype.kind]
-        return array_json(value, "f4" if single and kind == "f8" and value.ndim > 1 else kind)
+        if single and kind == "f8" and value.ndim > 1:
+            return array_json(np.round(value / SCORE_STEP) * SCORE_STEP, "f4")
+        return array_json(value, kind)
     return value
-
-
-def value_tables(value: Json) -> int:
-    """Return how many tables of scores of values and of pairs of values there are in a value of a flat model."""
-    if isinstance(value, dict):
-        return (value.get("kind") in VALUES) + sum(map(value_tables, value.values()))
-    return sum(map(value_tables, value)) if isinstance(value, (list, tuple)) else 0
-
-
-def in_steps(scores: AnyArray) -> AnyArray:
-    """Return scores rounded to multiples of 1 / VALUE_STEPS; those of 1 or more need no rounding to be short."""
-    few = np.where(np.abs(scores) < 1.0, scores, 0.0)
-    return np.where(np.abs(scores) < 1.0, np.round(few * VALUE_STEPS) / VALUE_STEPS, scores)
 
 
 def array_json(values: AnyArray, kind: str) -> Json:

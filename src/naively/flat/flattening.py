@@ -54,8 +54,7 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
         _add_textbook_terms(model, columns)
     # Columns in their order, and all terms: those of columns first.
     place = {name: index for index, name in enumerate(columns)}
-    paired = {name for term in shared for name in term["columns"]}
-    finished = [column.finished(place[name], scorer.scale, name in paired) for name, column in columns.items()]
+    finished = [column.finished(place[name], scorer.scale) for name, column in columns.items()]
     terms = [term for _, of_column in finished for term in of_column]
     terms += [term | {"columns": [place[name] for name in term["columns"]]} for term in shared]
     prior = np.array(scorer.temper(scorer.log_prior), dtype=np.float64)

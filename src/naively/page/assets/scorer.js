@@ -3,7 +3,7 @@
 "use strict";
 const { exp, log, log1p, max, min } = Math;
 
-// -- cells: code, code in pairs, number x, level, words. The status says why a cell has no usual value.
+// -- cells: code, codes in pairs and triples, number x, level, words. The status says why a cell has no usual value.
 
 function isMissing({ none, codeOf }, value) {
   return value == null || Number.isNaN(value) || none.has(value) || (value === "" && !codeOf.has(value));
@@ -54,8 +54,8 @@ function readCell(column, value) {
   const missing = isMissing(column, value);
   const found = missing ? { code: column.missing ?? -1, status: "missing" } : READERS[column.kind](column, value);
   const cell = { x: NaN, level: 0, words: [], status: "", ...found };
-  cell.pair = column.pair_codes && cell.code >= 0 ? column.pair_codes[cell.code] ?? -1 : cell.code;
-  return cell;
+  const coded = (codes) => (codes && cell.code >= 0 ? codes[cell.code] ?? -1 : cell.code);
+  return { ...cell, pair: coded(column.pair_codes), triple: coded(column.triple_codes) };
 }
 
 // -- texts: words are {word, begin, end}, with places in the text as it was
@@ -122,6 +122,11 @@ function addLine(out, table, line, by) {
   for (let k = 0, at = line * width; k < width; k++, at++) out[skip + k] += by * table[at];
 }
 
+// Adds the line of a combination of codes; there is none if a code is -1.
+function addCombination(out, table, codes) {
+  if (min(...codes) >= 0) addLine(out, table, codes.reduce((line, code, i) => line * table.shape[i] + code, 0), 1);
+}
+
 // What Stirling's formula for log Γ(z) lacks.
 function stirlingRest(z) {
   if (z < 16) return stirlingRest(z + 1) + (z + 0.5) * log1p(1 / z) - 1;
@@ -161,14 +166,8 @@ function addWords(term, out, words) {
 const TERMS = {
   table: ({ table }, out, { code }) => code >= 0 && addLine(out, table, code, 1),
   slope: ({ table }, out, { level }) => addLine(out, table, 0, level),
-  pair({ table }, out, a, b) {
-    if (a.pair >= 0 && b.pair >= 0) addLine(out, table, a.pair * table.shape[1] + b.pair, 1);
-  },
-  triple({ table, merged }, out, ...cells) {
-    const codes = cells.map(({ pair }, i) => (pair >= 0 ? merged[i][pair] ?? -1 : -1));
-    const line = codes.reduce((before, code, i) => before * table.shape[i] + code, 0);
-    if (Math.min(...codes) >= 0) addLine(out, table, line, 1);
-  },
+  pair: ({ table }, out, ...cells) => addCombination(out, table, cells.map(({ pair }) => pair)),
+  triple: ({ table }, out, ...cells) => addCombination(out, table, cells.map(({ triple }) => triple)),
   words: (term, out, { words }) => addWords(term, out, words),
   "ruled out"(term, out, { words }) {
     const zeros = new Float64Array(out.length);
@@ -204,22 +203,20 @@ class Model {
   constructor(flat) {
     Object.assign(this, JSON.parse(JSON.stringify(flat), decoded));
     this.columns = this.columns.map((column) => prepared(column, this.classes.length));
-    this.own = this.columns.map((_, at) => this.terms.filter(({ columns }) => columns.length < 2 && columns[0] === at));
     this.quadratic = this.terms.find(({ kind }) => kind === "quadratic");
-    const pairs = new Map(); // terms of the same columns
-    for (const term of this.terms.filter((term) => term !== this.quadratic && term.columns.length > 1))
-      pairs.set(String(term.columns), [...(pairs.get(String(term.columns)) || []), term]);
-    this.pairs = [...pairs.values()];
+    const others = this.terms.filter((term) => term !== this.quadratic);
+    this.own = this.columns.map((_, at) => others.filter(({ columns }) => columns.length < 2 && columns[0] === at));
+    this.pairs = others.filter(({ columns }) => columns.length > 1);
     this.aboveFloor = 1 - this.floor.reduce((sum, p) => sum + p, 0);
     this.average = new Float64Array(this.classes.length); // of all contributions, which are relative to it
-    for (const { average } of [...this.columns, ...this.pairs.flat()]) if (average) addLine(this.average, average, 0, 1);
+    for (const { average } of [...this.columns, ...this.pairs]) if (average) addLine(this.average, average, 0, 1);
     this.base = this.prior.map((score, k) => score + this.average[k]);
   }
 
   score(row) {
     const cells = this.columns.map((column) => readCell(column, row[column.name]));
     const columns = cells.map((_, at) => this.columnPart(at, cells));
-    return this.state(cells, columns, this.pairs.map((terms) => this.pairPart(terms, cells)));
+    return this.state(cells, columns, this.pairs.map((term) => this.pairPart(term, cells)));
   }
 
   // The state with one cell changed; what does not depend on it is shared with the state before.
@@ -228,50 +225,49 @@ class Model {
     const cells = state.cells.slice(), own = state.own.slice();
     cells[at] = readCell(this.columns[at], value);
     own[at] = this.columnPart(at, cells);
-    const touched = (terms, i) => (terms[0].columns.includes(at) ? this.pairPart(terms, cells) : state.pairs[i]);
+    const touched = (term, i) => (term.columns.includes(at) ? this.pairPart(term, cells) : state.pairs[i]);
     return this.state(cells, own, this.pairs.map(touched));
   }
 
-  scores(terms, cells) {
+  // The scores of terms, relative to their average.
+  scores(terms, average, cells) {
     const out = new Float64Array(this.classes.length);
     for (const term of terms) TERMS[term.kind](term, out, ...term.columns.map((at) => cells[at]));
+    if (average) addLine(out, average, 0, -1);
     return out;
   }
 
   columnPart(at, cells) {
-    const scores = this.scores(this.own[at], cells);
-    if (this.columns[at].average) addLine(scores, this.columns[at].average, 0, -1);
-    return { name: this.columns[at].name, scores, status: cells[at].status };
+    const { name, average } = this.columns[at];
+    return { name, scores: this.scores(this.own[at], average, cells), status: cells[at].status };
   }
 
-  pairPart(terms, cells) {
-    const scores = this.scores(terms, cells);
-    for (const { average } of terms) if (average) addLine(scores, average, 0, -1);
-    return { columns: terms[0].columns.map((at) => this.columns[at].name), scores };
+  pairPart(term, cells) {
+    const columns = term.columns.map((at) => this.columns[at].name);
+    return { columns, scores: this.scores([term], term.average, cells) };
   }
 
-  // Columns with what each contributes to the quadratic form of components: what two contribute together is shared
-  // between them equally.
+  // Columns with their share of the quadratic form of components: of what two columns add together, each gets one half.
   withQuadratic(columns, cells) {
     if (!this.quadratic) return columns;
-    const { components, table } = this.quadratic, [classes, size] = table.shape, whole = new Float64Array(size);
-    const parts = this.quadratic.columns.map((at, i) => {
-      const part = new Float64Array(size), { level, pair } = cells[at], line = components[i];
-      if (line.shape && line.shape.length > 1) { if (pair >= 0) addLine(part, line, pair, 1); }
-      else addLine(part, line, 0, level);
-      addLine(whole, part, 0, 1);
+    const { columns: places, components, table } = this.quadratic, size = table.shape[0];
+    const whole = new Float64Array(size);
+    const parts = places.map((at, i) => {
+      const part = new Float64Array(size), { level, pair } = cells[at];
+      if (components[i].shape.length < 2) addLine(part, components[i], 0, level);
+      else if (pair >= 0) addLine(part, components[i], pair, 1);
+      part.forEach((z, j) => { whole[j] += z; });
       return part;
     });
-    const towards = Array.from({ length: classes }, (_, k) =>
-      Float64Array.from({ length: size }, (_, i) => {
-        let sum = 0;
-        for (let j = 0, at = (k * size + i) * size; j < size; j++, at++) sum += table[at] * whole[j];
-        return sum;
-      }));
+    const slopes = Array.from(whole, (_, i) => { // by a component of a part
+      const out = new Float64Array(this.classes.length);
+      whole.forEach((z, j) => addLine(out, table, i * size + j, z));
+      return out;
+    });
     const found = columns.slice();
-    this.quadratic.columns.forEach((at, i) => {
-      const scores = found[at].scores.slice(), skip = scores.length - classes;
-      for (let k = 0; k < classes; k++) scores[skip + k] += towards[k].reduce((sum, by, j) => sum + by * parts[i][j], 0);
+    places.forEach((at, i) => {
+      const scores = found[at].scores.slice();
+      parts[i].forEach((z, j) => addLine(scores, slopes[j], 0, z));
       found[at] = { ...found[at], scores };
     });
     return found;
