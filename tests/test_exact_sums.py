@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naively.model.joint.binning import bins_of_column, fine_bins
+from naively.model.default.bins import bins_of_column, fine_bins
 
 import naively as nv
 from naively.data.grid import LEVEL_STEPS, Grid

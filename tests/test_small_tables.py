@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from naively.model.joint.sample import effective_weights
+from naively.model.default.rows import effective_weights
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import naively as nv

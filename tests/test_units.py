@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naively.model.joint.binning import bins_of_column, clipping_range, fine_bins
+from naively.model.default.bins import bins_of_column, clipping_range, fine_bins
 from sklearn.datasets import load_iris, load_wine
 
 import naively as nv

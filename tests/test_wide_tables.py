@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from naively.model.joint import screening
-from naively.model.joint.other_columns import REST
+from naively.model.default import screening
+from naively.model.default.likelihoods import REST
 from sklearn.metrics import log_loss
 
 import naively as nv
