@@ -101,7 +101,7 @@ def pooled_labels(parts: Sequence[Counts], name: str) -> Categories:
 
 # Merged without rows, a model has so many times the log loss of one fit, on held-out rows: where each part has at least
 # so many rows, and where one has fewer.
-ENOUGH_ROWS, RATIO_OF_LARGE_PARTS, RATIO_OF_SMALL_PARTS = 5_000, 1.05, 1.28
+ENOUGH_ROWS, RATIO_OF_LARGE_PARTS, RATIO_OF_SMALL_PARTS = 5_000, 1.05, 1.50
 
 Owner = tuple[str, bool]  # a column, and whether it is meant or whether it is missing
 
