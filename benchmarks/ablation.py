@@ -12,41 +12,34 @@ from typing import Any
 
 import numpy as np
 from accuracy import answering, asked
-from naively.model.joint.coefficients import COEFFICIENTS
 from protocol import folds, load, run_one, sets
 
 from naively import NaiveBayes
 from naively.model.recipe import RECIPE, Recipe
 
 FIGURES = {"accuracy": "{:.2%}", "logloss": "{:.4f}", "brier": "{:.4f}", "ece": "{:.4f}"}
-KINDS = ("values", "pairs", "normal", COEFFICIENTS)
 
 # What differs from the default: settings of the classifier, and constants of the recipe.
 VARIANTS: dict[str, tuple[dict[str, Any], Recipe]] = {
     "all": ({}, RECIPE),
     # Kinds of terms.
-    "no values": ({}, replace(RECIPE, left_out=("values",))),
-    "no pairs": ({}, replace(RECIPE, left_out=("pairs",))),
-    "no linear or quadratic term": ({}, replace(RECIPE, left_out=("normal",))),
-    "no quadratic term": ({}, replace(RECIPE, quadratic_features=0)),
-    "no coefficients": ({}, replace(RECIPE, left_out=(COEFFICIENTS,))),
-    **{
-        f"{kind} alone": ({}, replace(RECIPE, left_out=tuple(other for other in KINDS if other != of)))
-        for kind, of in (("values", "values"), ("linear and quadratic terms", "normal"))
-    },
+    "no values": ({}, replace(RECIPE, excluded=("values",))),
+    "no pairs": ({}, replace(RECIPE, excluded=("pairs",))),
+    "no linear or quadratic term": ({}, replace(RECIPE, excluded=("normal",))),
+    "no coefficients": ({}, replace(RECIPE, excluded=("coefficients",))),
+    "coefficients of values only": ({}, replace(RECIPE, most_tables=0)),
+    "no coefficients of triples": ({}, replace(RECIPE, excluded=("triples",))),
+    "values alone": ({}, replace(RECIPE, excluded=("pairs", "normal", "coefficients"))),
+    "linear and quadratic terms alone": ({}, replace(RECIPE, excluded=("values", "pairs", "coefficients"))),
     "numbers in 12 bins only": ({}, replace(RECIPE, value_bins=(12,))),
     "numbers in fine bins only": ({}, replace(RECIPE, value_bins=(0,))),
-    "pairs in rough bins only": ({}, replace(RECIPE, pair_bins=(4,))),
-    "pairs in coarse bins only": ({}, replace(RECIPE, pair_bins=(0,))),
     "coarse bins: 16 at most": ({}, replace(RECIPE, most_coarse_bins=16)),
     # Choices, each fixed at its strongest penalty or left out.
     "one weight for each kind": ({}, replace(RECIPE, own_ridges=())),
-    "no pair with a weight of its own": ({}, replace(RECIPE, own_pairs=0)),
     "λ of the linear term 100": ({}, replace(RECIPE, linear_ridges=RECIPE.linear_ridges[:1])),
-    "λ of the quadratic term 30": ({}, replace(RECIPE, quadratic_ridges=RECIPE.quadratic_ridges[:1])),
-    "α of the quadratic term 0.7": ({}, replace(RECIPE, quadratic_alphas=RECIPE.quadratic_alphas[:1])),
-    "coefficients of values only": ({}, replace(RECIPE, coefficients_per_row=0)),
-    "ρ of coefficients 3,000 or none": ({}, replace(RECIPE, coefficient_ridges=RECIPE.coefficient_ridges[:1])),
+    "five components of the quadratic term": ({}, replace(RECIPE, quadratic_components=(5,))),
+    "α of the quadratic term 0.7": ({}, replace(RECIPE, quadratic_shrinkages=RECIPE.quadratic_shrinkages[:1])),
+    "ρ of coefficients 1,000 or none": ({}, replace(RECIPE, coefficient_ridges=RECIPE.coefficient_ridges[:1])),
     # Folds and rows.
     "ten folds": ({}, replace(RECIPE, folds=10)),
     "choices on a single fold": ({}, replace(RECIPE, most_measured=1)),

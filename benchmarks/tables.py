@@ -182,7 +182,7 @@ def default_rows(rows: int, times: int) -> bool:
     """Ask the default model about one dict of 14 columns and about one text; a table of all rows answers the same."""
     table, y = workloads.mixed(rows)
     table = table.select([*TEXTS[:7], *NUMBERS[:5]])
-    for name in (TEXTS[0], NUMBERS[0]):  # columns that say the same twice, so that the joint model is used
+    for name in (TEXTS[0], NUMBERS[0]):  # columns that say the same twice, so that the default model is used
         table = table.append_column(f"{name} again", table[name])
     words = np.array([f"word{k}" for k in range(500)])
     drawn = np.random.default_rng(1).integers(0, 400, (2_000, 20)) + 100 * (y[:2_000, None] % 2)

@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from naively.model.joint.coefficients import COEFFICIENTS
-from naively.model.joint.term_kinds import TERM_KINDS
 
 from naively import _kernels as kernels
 from naively.model.recipe import RECIPE
@@ -50,10 +48,10 @@ def test_the_ablation_covers_every_kind_of_term_and_every_choice(monkeypatch):
     """Kinds that tables of the benchmark have, and the constants of the recipe that list what is compared."""
     monkeypatch.syspath_prepend(BENCHMARKS)
     recipes = [recipe for _, recipe in runpy.run_path(str(BENCHMARKS / "ablation.py"))["VARIANTS"].values()]
-    kinds = {kind.name for kind in TERM_KINDS} - {"texts and vectors", "other columns"} | {COEFFICIENTS}
-    assert kinds == {name for recipe in recipes for name in recipe.left_out}
-    choices = ["value_bins", "pair_bins", "own_ridges", "linear_ridges", "quadratic_alphas", "quadratic_ridges"]
-    choices += ["coefficient_ridges", "coefficients_per_row", "quadratic_features", "own_pairs"]
-    choices += ["folds", "measured_rows", "most_measured", "sample_rows", "floor_rows"]
+    kinds = {"values", "pairs", "normal", "coefficients", "triples"}
+    assert kinds == {name for recipe in recipes for name in recipe.excluded}
+    choices = ["value_bins", "own_ridges", "linear_ridges", "quadratic_components", "quadratic_shrinkages"]
+    choices += ["coefficient_ridges", "most_tables", "folds", "measured_rows", "most_measured", "sample_rows"]
+    choices += ["floor_rows"]
     kept = [name for name in choices if all(getattr(recipe, name) == getattr(RECIPE, name) for recipe in recipes)]
     assert not kept

@@ -37,7 +37,7 @@ TERMS = {
     r"text[- ]books?\b(?! example)": "textbook",
     r"\bholes?\b": "missing values",
     r"rows? (that (is|was|were|are) )?left out": "leave-one-out, held-out rows",
-    r"taken together|take columns together": "joint model, pairwise terms",
+    r"taken together|take columns together": "default model, pairs of columns",
     r"imagin\w+": "pseudo-counts",
     r"\bbells?\b|bell curve": "normal or Student-t density",
     r"\btold apart\b": "distinguished",

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naively.data.grid import LEVEL_STEPS, Grid
-from naively.model.joint.binning import bins_of_column, fine_bins
 from naively.stats.pairs import PRODUCT_UNIT
 
 import naively as nv
+from naively.model.default.bins import bins_of_column, fine_bins
 from naively.model.recipe import RECIPE
 from naively.stats.arithmetic import subtract
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from naively.model.joint.joint_fit import JointFit
-from naively.model.joint.normal import LINEAR, QUADRATIC
-from naively.model.joint.other_columns import REST
 from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.model.column_parts import LABELS
+from naively.model.default.fit import DefaultFit
+from naively.model.default.likelihoods import REST
+from naively.model.default.normal import LINEAR, QUADRATIC
 from naively.model.recipe import RECIPE
 
 
@@ -186,7 +186,7 @@ def test_numbers_of_light_rows_are_measured_like_rows():
 
 
 def learned(*pieces):
-    return JointFit(dict.fromkeys(pieces, 1.0), {}, np.zeros(2), {"a": 0.5}, 100)
+    return DefaultFit(dict.fromkeys(pieces, 1.0), {}, np.zeros(2), {"a": 0.5}, 100)
 
 
 @pytest.mark.parametrize(

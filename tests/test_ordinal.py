@@ -9,14 +9,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from naively.data.grid import Grid, LabelValues
-from naively.model.joint.tables import TermCounts
-from naively.model.joint.terms import Term
 from naively.stats.pairs import JointCounts
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.families.ordinal import natural_order
+from naively.model.default.tables import TermCounts
+from naively.model.default.terms import Term
 from naively.model.recipe import RECIPE
 from naively.stats import Axis
 
@@ -274,7 +274,7 @@ def test_levels_are_read_by_themselves_and_in_pairs_of_neighbours(size):
         s = RECIPE.value_pseudo_count
         return np.log((n + s) / (e + s))
 
-    assert layout.terms == (Term("value", "each", (0,)), Term("value", "neighbours", (0,)))
+    assert layout.terms == (Term("values", "each", (0,)), Term("value", "neighbors", (0,)))
     assert_allclose(scores[0], expected(n))
     assert_allclose(scores[1], expected(np.add.reduceat(n[:, :size], np.arange(0, size, 2), axis=1)))
     assert layout.cells[1].tolist() == [*(at // 2 for at in range(size)), -1]

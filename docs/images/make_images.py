@@ -78,7 +78,7 @@ def calibration() -> Any:
 
 
 def compared(X: Any, y: Any) -> dict[str, nv.Scores]:
-    """Return the scores of scikit-learn, the textbook model and the joint model in the same folds."""
+    """Return the scores of scikit-learn, the textbook model and the default model in the same folds."""
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     peer = cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")
     return {

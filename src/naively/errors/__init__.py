@@ -18,7 +18,7 @@
 
     StaleWarning (a UserWarning)             a calibration that was fitted for other counts or settings
     WeightWarning (a UserWarning)            row weights whose sum is far from the number of rows
-    TextbookFallbackWarning (a UserWarning)  the textbook model in place of the joint model
+    TextbookFallbackWarning (a UserWarning)  the textbook model in place of the default one
     CombinedWeightsWarning (a UserWarning)   weights that were combined without the rows they were fitted on
     TargetWarning (a UserWarning)            a target of a single class, or of hundreds of numbers
 
@@ -341,7 +341,7 @@ class CombinedWeightsWarning(UserWarning):
 
 
 class TextbookFallbackWarning(UserWarning):
-    """The textbook model is used in place of the joint model.
+    """The textbook model is used in place of the default model.
 
     Counts were combined that have no pairs of columns in common, or a fold leaves too few rows to fit weights.
     """

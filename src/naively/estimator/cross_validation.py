@@ -75,7 +75,7 @@ def cross_validate(
     >>> import naively as nv
     >>> X, y = load_iris(return_X_y=True)
     >>> round(nv.cross_validate(X, y, cv=10).accuracy, 3)
-    0.98
+    0.973
     """
     from .naive_bayes import NaiveBayes
 

@@ -115,4 +115,4 @@ def _used_meanwhile(fitted: FittedClassifier) -> str:
         return "The old temperature is"
     if not has_weighted_columns(parameters, state):
         return "The textbook model is"
-    return "The old weights of the joint model are"
+    return "The old weights of the default model are"

@@ -64,10 +64,10 @@ class NaiveBayes(DeferredEstimator):
         categories and booleans are categorical; types with an order are ordinal; numbers, dates and times are
         Gaussian; sparse matrices are counts of words.
     model : {"auto", "textbook"}, default="auto"
-        "auto" is the joint model: values of single columns, pairs of columns, and a linear and a quadratic term of all
-        columns, with weights fitted to the log loss of held-out rows, and coefficients of values and words if they
-        lower it; `fit` reads the rows twice. "textbook": columns are independent within a class, each by its family.
-        Fewer than 50 rows or more than 300 classes get the textbook model.
+        "auto" is the default model: values of single columns, pairs of columns, and a linear and a quadratic term of
+        all columns, with weights fitted to the log loss of held-out rows, and coefficients of values, pairs, triples
+        and words if they lower it; `fit` reads the rows twice. "textbook": columns are independent within a class, each
+        by its family. Fewer than 50 rows or more than 300 classes get the textbook model.
     estimate : {"bayes", "map", "mle"}, default="bayes"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
     smoothing : float or "auto", default=1.0
@@ -692,7 +692,7 @@ class NaiveBayes(DeferredEstimator):
     def predict_interval(self, X: TableLike, level: float | None = 0.9) -> tuple[Floats, Floats]:
         """Return an interval of P(class | row); it is wide where few rows are behind an answer.
 
-        With the joint model it is a confidence interval of how frequent the class is among rows with
+        With the default model it is a confidence interval of how frequent the class is among rows with
         the same probability, by held-out scores as for `predict_set`. With the textbook model it is a credible
         interval: the parameters of every column and, if it is "empirical", the class prior have their posterior given
         the counts with λ, whatever `estimate` says. Both contain the answer of `predict_proba`.

@@ -1,1 +1,1 @@
-"""From counts and settings to a scorer: textbook naive Bayes, and the joint model."""
+"""From counts and settings to a scorer: textbook naive Bayes, and the default model."""

@@ -56,7 +56,7 @@ class Expected:
     stale : bool, default=False
         Whether rows were added or forgotten since.
     losses : tuple of float, optional
-        Of the joint model, whose expected labels are counted once: the log loss of held-out labeled rows without
+        Of the default model, whose expected labels are counted once: the log loss of held-out labeled rows without
         these counts, and with them.
 
     Examples

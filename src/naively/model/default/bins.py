@@ -178,8 +178,6 @@ def bin_medians(x: Floats, weights: Floats, fine: Floats) -> Floats:
     sides = (np.searchsorted(below, halves + by * below[-1]) for by in (-1e-12, 1e-12))
     first, second = (x[order][np.minimum(place, len(x) - 1)] for place in sides)
     return np.asarray(first / 2 + second / 2)
-    first, second = (x[order][np.minimum(at, len(x) - 1)] for at in sides)
-    return np.asarray(first / 2 + second / 2)
 
 
 def with_middles_of(grid: Grid, numbers: Floats, weights: Floats) -> Grid:

@@ -18,7 +18,7 @@ import numpy as np
 from ..._kernels import fit_coefficients
 from ..._linear_algebra import dot, product
 from ..._threads import threads_here
-from ..._types import Codes, Floats, JsonObject, Longs
+from ..._types import Codes, Floats, JsonObject, Longs, Places
 from ...stats.accumulators import offsets_of
 from ..recipe import Recipe
 from .grid import Cells, Grid
@@ -166,9 +166,13 @@ class Coefficients:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The cells of rows, and what the coefficients of each table are penalized by, as multiples of a ridge."""
+    """The cells of rows, and what the coefficients of each table are penalized by, as multiples of a ridge.
+
+    Tables take steps one after the other, those of columns by name: whatever the order of the columns.
+    """
 
     layout: CellLayout
+    order: Places  # of the tables of the layout, in which all that follows comes
     codes: Codes  # [table, row]
     y: Codes
     positions: Floats  # [coefficient]: of the bins of a number, where each lies on a standard scale
@@ -177,11 +181,16 @@ class Problem:
     @classmethod
     def of(cls, layout: CellLayout, counts: TermCounts, rows: FittingRows) -> Problem:
         """Return the problem of some rows."""
-        positions, fine = np.zeros(int(layout.starts[-1])), counts.joint.fine.sum(axis=0)
-        for column in range(len(layout.grid.numbers)):
-            n = fine[layout.grid.fine_offsets[column] : layout.grid.fine_offsets[column + 1]]
-            positions[layout.part(column)] = standard_positions(n)
-        return cls(layout, layout.codes(rows.cells), rows.y, positions, counts.recipe)
+        names, fine = layout.grid.names, np.split(counts.joint.fine.sum(axis=0), layout.grid.fine_offsets[1:-1])
+        order = np.array([*sorted(range(len(names)), key=names.__getitem__), *range(len(names), len(layout.sizes))])
+        numbers = len(layout.grid.numbers)
+        positions = [standard_positions(fine[t]) if t < numbers else np.zeros(layout.sizes[t]) for t in order]
+        return cls(layout, order, layout.codes(rows.cells)[order], rows.y, np.concatenate(positions), counts.recipe)
+
+    @cached_property
+    def starts(self) -> Longs:
+        """Where the coefficients of each table begin."""
+        return offsets_of(np.array(self.layout.sizes, dtype=np.int64)[self.order])
 
     @property
     def tables(self) -> list[int]:
@@ -199,7 +208,7 @@ class Problem:
         numbers = [column for column, bins in enumerate(layout.grid.numbers) if len(bins.coarse) > 1]
         out[numbers] = ridges[0] * np.array([recipe.deviation_pull, recipe.line_pull, 1.0])
         out[layout.columns] = recipe.bias_ridge, 0.0, 0.0
-        return out
+        return out[self.order[:tables]]
 
 
 def standard_positions(n: Floats) -> Floats:
@@ -237,13 +246,13 @@ class State:
         """Return the coefficients under these ridges, one for each stage so far, from here on."""
         problem, recipe = self.problem, self.problem.recipe
         tables = problem.tables[len(ridges) - 1]
-        size, width = int(problem.layout.starts[tables]), self.scores.shape[1]
+        size, width = int(problem.starts[tables]), self.scores.shape[1]
         grown = [np.zeros((size, width)), np.zeros((tables, width))]
         for after, before in zip(grown, (self.values, self.lines), strict=True):
             after[: len(before)] = before
         # A difference of two coefficients is pulled half as much as both together.
         pulls, scores = problem.pulls(ridges) * (0.5 if width == 1 else 1.0), self.scores.copy()
-        starts, positions = problem.layout.starts[: tables + 1], problem.positions[:size]
+        starts, positions = problem.starts[: tables + 1], problem.positions[:size]
         limits = recipe.coefficient_cycles, recipe.coefficient_tolerance, threads_here()
         codes, (values, lines) = problem.codes[:tables], grown
         fit_coefficients(codes, problem.y, self.weights, starts, pulls, positions, scores, values, lines, *limits)
@@ -259,9 +268,9 @@ class State:
 
     def table(self, classes: int) -> Floats:
         """Return all coefficients, [coefficient, class]."""
-        out, layout = self.values.copy(), self.problem.layout
-        for column in range(len(layout.grid.numbers)):
-            out[layout.part(column)] += self.problem.positions[layout.part(column), None] * self.lines[column]
+        out, problem = np.empty_like(self.values), self.problem
+        for table, begin, end, line in zip(problem.order, problem.starts, problem.starts[1:], self.lines, strict=False):
+            out[problem.layout.part(table)] = self.values[begin:end] + problem.positions[begin:end, None] * line
         return np.hstack([-out / 2, out / 2]) if out.shape[1] == 1 else out[:, :classes]
 
 

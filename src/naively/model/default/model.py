@@ -71,6 +71,8 @@ class DefaultModel(TableModel):
         self.copies = fit is None or fit.copies  # whether row weights count copies of a row
         self.pseudo_texts: dict[str, float] = {}  # by column of texts, how many pseudo-texts hold every word
         if fit is not None:
+            if any(not 0 <= column < len(self.owners) for term in fit.weights for column in term.columns):
+                raise KeyError("weights")  # of columns that are not there
             known = (column.name for column in schema.of_kind("vectors"))
             usual = recipe.word_pseudo_count
             self.pseudo_texts = {name: fit.settings.get(f"words of {name}", usual) for name in known}

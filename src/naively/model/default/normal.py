@@ -274,9 +274,9 @@ def add_linear(tables: TableBuilder) -> None:
     within -= product((moments.sums * known[:, None]).T, moments.sums)
     within[np.diag_indices_from(within)] += tables.settings[RIDGE]
     slopes = float(moments.n.sum()) * solve_by_root(positive_root(within), np.ascontiguousarray(means.T)).T
+    constants = -0.5 * (means * slopes).sum(axis=1)
     # Only differences between classes matter; without what all share the numbers stay small.
     slopes -= slopes.mean(axis=0)
-    constants = -0.5 * (means * slopes).sum(axis=1)
     tables.add_slopes(weight * product(features.directions, slopes.T), weight * (constants - constants.mean()))
 
 

@@ -110,7 +110,8 @@ class Candidates(NamedTuple):
         paired = len(columns) > 0 and "pairs" not in recipe.excluded
         if not terms and not paired:
             return None
-        alone = np.sum([term for name, term in terms.items() if column_alone(name, recipe)], axis=0, dtype=np.float64)
+        none = np.zeros((len(counts.prior), len(rows)))
+        alone = sum((term for name, term in terms.items() if column_alone(name, recipe)), none)
         losses = {"each column alone": log_loss(counts.prior[:, None] + alone, rows.y, rows.effective)}
         sizes = {name: words.spread(name, term) for name, term in terms.items()}
         terms = {name: np.asarray(term / np.float32(sizes[name]), np.float32) for name, term in terms.items()}

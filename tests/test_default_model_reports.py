@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from naively.model.joint.joint_fit import described_weights
-from naively.model.joint.normal import LINEAR, QUADRATIC
-from naively.model.joint.terms import Term
 
 import naively as nv
 from naively.cli import main
 from naively.errors import InvalidSetting
+from naively.model.default.fit import described_weights
+from naively.model.default.normal import LINEAR, QUADRATIC
+from naively.model.default.terms import Term
 
 from .tables import penguins
 
@@ -36,8 +36,8 @@ def test_the_summary_tells_the_loss_of_held_out_rows_by_stage(fitted, tmp_path):
 
 def test_kinds_of_evidence_are_named_with_their_weights():
     weights = {
-        Term("value", "each", (3,)): 1.0, Term("value", 5, (0,)): 0.25, Term("value", 5, (1,)): 0.5,
-        Term("vectors", "words"): 0.75, Term("pair", 4, (0, 1)): 0.125, Term("value", "neighbours", (3,)): 0.9,
+        Term("values", "each", (3,)): 1.0, Term("value", 5, (0,)): 0.25, Term("value", 5, (1,)): 0.5,
+        Term("vectors", "words"): 0.75, Term("pair", 4, (0, 1)): 0.125, Term("value", "neighbors", (3,)): 0.9,
     }  # fmt: skip
     assert described_weights(weights) == (
         "each category 1; each level with a neighbour 0.9; column words 0.75; each number by 5 bins 0.25 to 0.5; "

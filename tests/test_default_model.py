@@ -354,9 +354,9 @@ FORGERIES = {
     "no grid": lambda said: said["about"]["schema"].pop("grid"),
     "other bins": lambda said: said["about"]["schema"]["grid"]["numbers"].pop(),
     "biases": lambda said: said["about"]["tuning"]["learned"]["bias"].pop(),
-    "weights": lambda said: said["about"]["tuning"]["learned"]["weights"].append(["value"]),
+    "weights": lambda said: said["about"]["tuning"]["learned"]["weights"].append(["values"]),
     "a column that is not there": lambda said: said["about"]["tuning"]["learned"]["weights"].append(
-        ["pair", 4, [3, 99], 1.0]
+        ["values", 12, [99], 1.0]
     ),
 }
 
@@ -517,7 +517,7 @@ def test_the_picture_shows_the_strongest_pairs_and_sums_up_the_others(fitted):
 
 def test_without_ridges_for_single_terms_all_of_a_block_share_a_weight(tmp_path):
     """The ablation of weights of their own; such models can be kept in files without rows, and merged."""
-    shared = type("Shared", (nv.NaiveBayes,), {"_recipe": replace(RECIPE, own_ridges=(), own_pairs=0)})
+    shared = type("Shared", (nv.NaiveBayes,), {"_recipe": replace(RECIPE, own_ridges=())})
     X, y = penguins()
     nb = shared().fit(X, y)
     weights = {}
