@@ -13,8 +13,7 @@ from click.testing import CliRunner
 
 import naively as nv
 from naively.cli import main
-from naively.estimator.html_report import row_source
-from naively.estimator.scored_rows import are_rows_of_fit, json_cell
+from naively.estimator.html_report import are_rows_of_fit, json_cell, row_source
 
 from .page_cases import unpacked_data
 from .tables import penguins

@@ -14,7 +14,7 @@ from .render import print_json, printable
 
 if TYPE_CHECKING:
     from ..estimator.fitted_classifier import FittedClassifier
-    from ..estimator.scored_rows import RowSource
+    from ..estimator.html_report import RowSource
 
 EXAMPLE = """\b
 Examples:

@@ -9,20 +9,19 @@ import numpy as np
 from .. import _kernels
 from .._types import AnyArray, CellLike, Codes, Floats, Label
 from ..data.column import Column
-from ..data.dict_rows import cells_of, number_reader, texts_of_rows
+from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
 from ..data.encoding import ROWS, Coder, block_codes
 from ..data.frame import Frame
 from ..data.schema import Schema
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite_cell
+from ..families import Bernoulli, Bins, Ordinal
 from ..stats import Axis, Counts
 from ..stats.accumulators import CodesAccumulator, MomentsAccumulator, Vocabulary
 from ..stats.arithmetic import subtract
 from ..stats.counts import ColumnStatistic
 from ..text import TextRows
 from . import arrays
-from .column_moments import joined_moments, moments_of_column
-from .declared_labels import declared_levels, label_coder
-from .encoded_rows import EncodedRows, encoded_numbers
+from .arrays import EncodedRows, encoded_numbers, joined_moments, moments_of_column
 from .wide import (
     WideAccumulator,
     WideCells,
@@ -408,3 +407,34 @@ def with_column_name(
     if isinstance(error, RowRefused):
         return error.with_place(begin)
     return error
+
+
+# -- labels that are declared for a column -----------------------------------------------------------------------------
+
+
+def label_coder(column: Column, words: Vocabulary) -> Reader:
+    """Return what makes a code of a value, a new one if its label is new."""
+    read, family = label_reader(column), column.family
+    if not isinstance(family, Ordinal):
+        return lambda value: words.code(read(value))
+
+    def level(value: CellLike) -> int:
+        label = read(value)
+        if label not in words.places:
+            family.check(column.name, (*words.places, label))
+        return words.code(label)
+
+    return level
+
+
+def declared_levels(column: Column) -> tuple[Label, ...]:
+    """Return the labels that are declared for a column: bins, both values of a flag, levels of a categorical type."""
+    if isinstance(column.family, Bernoulli):
+        return (False, True)
+    if isinstance(column.family, Bins):
+        return tuple(column.family.values)
+    if isinstance(column.family, Ordinal):
+        if column.family.levels is None:
+            column.family.check(column.name, column.levels or ())
+        return column.family.levels or column.levels or ()
+    return column.levels or ()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -23,9 +25,8 @@ from ..errors.message import Message, RowNumber, Setting
 from ..files.columns import TextsReadAsMissing
 from ..files.file import File, FileBlock
 from ..stats.arithmetic import weights_of_column
-from .ahead import ahead
+from .arrays import EncodedRows
 from .counter import TableCounter
-from .encoded_rows import EncodedRows
 from .first_look import PAIRED, cells_hasher, uncut_columns, with_cuts, with_word_pairs
 from .row_hash import RowHasher, frame_hashes
 from .sample import RowSample
@@ -371,3 +372,47 @@ def in_file(source: File, at: int, begin: int) -> Iterator[None]:
         if placed.line is None and placed.row is not None:
             placed.line = source.line_of(at, placed.row)
         raise placed from None
+
+
+# -- reads the next blocks of rows while these are counted -------------------------------------------------------------
+
+
+# Blocks that are read ahead of the counting.
+AHEAD = 2
+
+Item = TypeVar("Item")
+
+
+def ahead(items: Iterable[Item], depth: int = AHEAD) -> Generator[Item, None, None]:
+    """Return the same items; a thread of its own makes the next ones meanwhile."""
+    waiting: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(depth)  # an item, an error, or the end
+    stopped = threading.Event()
+
+    def put(entry: tuple[Item] | BaseException | None) -> None:
+        while not stopped.is_set():
+            try:
+                waiting.put(entry, timeout=0.1)
+                return
+            except queue.Full:
+                continue
+
+    def work() -> None:
+        try:
+            for item in items:
+                put((item,))
+                if stopped.is_set():
+                    return
+            put(None)
+        except BaseException as error:  # handed to whoever waits for the next item
+            put(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while (got := waiting.get()) is not None:
+            if isinstance(got, BaseException):
+                raise got
+            yield got[0]
+    finally:
+        stopped.set()
+        thread.join()

@@ -21,8 +21,16 @@ from ..errors import RowNotCounted
 from . import sample
 from .counter import TableCounter
 from .files import FileRows
-from .owned_rows import joined_rows, joined_targets, owned_column, owned_rows, without_unused_classes
-from .row_sizes import affordable_contents, part_bytes, text_bytes_of
+from .owned_rows import (
+    affordable_contents,
+    joined_rows,
+    joined_targets,
+    owned_column,
+    owned_rows,
+    part_bytes,
+    text_bytes_of,
+    without_unused_classes,
+)
 from .rows import Rows
 from .sample import LARGEST_HASH, places_of_contents, proportional_copies
 from .sampled_rows import hashes_of_rows, rows_of_part

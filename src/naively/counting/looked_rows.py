@@ -27,8 +27,7 @@ from .counter import TableCounter
 from .files import FileRows
 from .first_look import cells_hasher, uncut_columns
 from .row_hash import RowHasher, frame_hashes
-from .sample import Hasher, RowSample
-from .sample_bytes import sample_of_bytes, sample_to_bytes
+from .sample import Hasher, RowSample, sample_of_bytes, sample_to_bytes
 
 FORMAT, VERSION = "naively look", 1
 

@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy import sparse
 
-from .._types import AnyArray, Floats, Label, Matrix, Places
+from .._types import AnyArray, Floats, Label, Longs, Matrix, Places
 from ..data.frame import Frame, FrameColumn, frame_of
 from ..data.schema import Schema
 from ..data.target import SoftLabels, Target
 from ..data.values import ColumnValues, is_text_type
 from ..errors import InvalidInput
+from . import sample
 from .rows import Rows
 
 
@@ -170,3 +172,50 @@ def proportions_of(target: Target | SoftLabels, place: dict[Label, int]) -> Floa
         there = np.flatnonzero(target.codes >= 0)
         found[there, at[target.codes[there]]] = 1.0
     return found
+
+
+# -- how many bytes rows take ------------------------------------------------------------------------------------------
+
+
+def affordable_contents(rows: Rows, schema: Schema) -> int:
+    """Return how many of the rows, in their order, are kept: fewer if their texts are long."""
+    most = min(rows.target.rows, sample.KEPT)
+    size = row_text_bytes(rows, schema)
+    few = int(np.searchsorted(np.cumsum(size), sample.BYTES, side="right"))
+    return min(most, max(few, sample.FEWEST))
+
+
+def text_bytes_of(rows: Rows, schema: Schema) -> int:
+    """Return the bytes of all texts whose words are counted."""
+    if isinstance(rows.source, Frame):
+        return int(row_text_bytes(rows, schema).sum())
+    names = [column.name for column in schema.of_kind("vectors")]
+    cells = (row.get(name) for row in rows.source for name in names)
+    return sum(len(cell.encode("utf-8", "surrogatepass")) for cell in cells if isinstance(cell, str))
+
+
+def row_text_bytes(rows: Rows, schema: Schema) -> Longs:
+    """Return the bytes of the texts of each row whose words are counted."""
+    assert isinstance(rows.source, Frame)
+    found = np.zeros(rows.source.rows, dtype=np.int64)
+    for column in schema.of_kind("vectors"):
+        values = rows.source.columns[column.name]
+        if not isinstance(values, ColumnValues):
+            continue
+        if isinstance(values.data, np.ndarray):
+            found += np.array([len(text) if isinstance(text, str) else 0 for text in values.data], dtype=np.int64)
+        else:
+            array = values.arrow()
+            array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+            found += pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def part_bytes(rows: Rows) -> int:
+    """Return how many bytes the cells of some rows take."""
+    if not isinstance(rows.source, Frame):
+        return 64 * sum(map(len, rows.source))
+    if rows.source.matrix is not None:
+        return int(rows.source.matrix.nbytes)
+    sizes = (c.data.nbytes if hasattr(getattr(c, "data", None), "nbytes") else 0 for c in rows.source.columns.values())
+    return int(sum(sizes))

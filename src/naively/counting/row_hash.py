@@ -7,7 +7,7 @@ labels have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
@@ -16,15 +16,16 @@ import numpy as np
 from scipy import sparse
 
 from .. import _kernels
-from .._types import AnyArray, Codes, Floats, Hashes, Label, Longs, Matrix
+from .._types import AnyArray, Codes, Floats, Hashes, Label, Longs, Matrix, Places
 from ..data.encoding import ROWS as BLOCK
+from ..data.encoding import block_vectors
 from ..data.frame import Frame
 from ..stats.accumulators import offsets_of
 from ..stats.arithmetic import mix_hashes
 from ..text import TextRows
-from .arrays import kernel_matrix
+from ..text.rows import text_hashes
+from .arrays import EncodedRows, kernel_matrix
 from .counter import TableCounter
-from .encoded_rows import EncodedRows
 
 # A missing number has bits of its own, whatever NaN it came as.
 MISSING = np.uint64(0x7FF8_0000_0000_0000)
@@ -185,3 +186,90 @@ def text_of_label(label: Label) -> str | int:
 NO_TABLES = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint64)
 # What a weight of 1 adds to the hash of a row.
 WEIGHT_OF_ONE = int(number_hashes(np.ones((1, 1)), multipliers(WEIGHT, 1))[0])
+
+
+# -- an order of rows that follows from their content and not from how the table is written ----------------------------
+
+
+# Into so many parts the range of a column is cut. No round number, and not from the edge on: numbers that people write
+# lie on the borders of round parts, where a change of units would move them across.
+PARTS, SHIFT = 977.3819, 0.2371
+# Numbers that are hashed at once.
+NUMBERS = 1 << 16
+
+
+def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -> Places:
+    """Return the places of all rows in an order that follows from their content."""
+    codes, numbers = counter.encoded_cells(frame, 0, frame.rows, threads)
+    hashed = np.zeros(frame.rows, dtype=np.uint64)
+    for columns in number_blocks(numbers):
+        hashed += mix_hashes(range_parts(columns)).sum(axis=1, dtype=np.uint64)
+    for at in range(codes.shape[1]):
+        seen = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
+        hashed += mix_hashes(whole_counts(seen))[codes[:, at]]
+    for name in counter.readers:
+        hashed += text_hashes(frame.columns[name].prose(counter.schema[name], 0, frame.rows))
+    for column in counter.of_vectors:
+        if column.name not in counter.readers:
+            hashed += mix_hashes(vector_hashes(block_vectors(frame, column, 0, frame.rows)))
+    # The exact cells decide among rows that look alike, and among equal rows their class.
+    exact = exact_numbers(counter, numbers), exact_labels(counter, codes)
+    return np.lexsort((y, *exact, ranks_of_alike(numbers, hashed), hashed))
+
+
+def ranks_of_alike(numbers: Floats, hashed: Hashes) -> Hashes:
+    """Return a hash of the ranks of the numbers of each row among the rows that share their hash with others.
+
+    Most numbers of a skewed column lie in a few parts of its range. Ranks are counted from the end near which more of
+    the numbers lie, and from both ends where they are as many.
+    """
+    out = np.zeros(len(hashed), dtype=np.uint64)
+    _, which, times = np.unique(hashed, return_inverse=True, return_counts=True)
+    alike = np.flatnonzero(times[which] > 1)
+    for column in numbers.T if len(alike) else ():
+        found, rank = np.unique(column[alike], return_inverse=True)
+        last = int(np.count_nonzero(~np.isnan(found))) - 1
+        middle = np.fmin.reduce(column) / 2 + np.fmax.reduce(column) / 2
+        low, high = np.count_nonzero(column < middle), np.count_nonzero(column > middle)
+        back = last - rank
+        from_end = np.minimum(rank, back) if low == high else rank if low > high else back
+        out[alike] += mix_hashes(np.where(rank <= last, 1 + from_end, 0).astype(np.uint64))  # 0 where it is missing
+    return out
+
+
+def exact_labels(counter: TableCounter, codes: Codes) -> Hashes:
+    """Return a hash for each row that follows from its labels as they are written."""
+    out = np.zeros(len(codes), dtype=np.uint64)
+    for labelled, words, column in zip(counter.of_labels, counter.words, codes.T, strict=False):
+        out += label_hashes(labelled.name, words.places)[column]
+    return out
+
+
+def exact_numbers(counter: TableCounter, numbers: Floats) -> Hashes:
+    """Return a hash for each row that follows from its numbers as they are written."""
+    out = np.zeros(len(numbers), dtype=np.uint64)
+    for numeric, column in zip(counter.of_numbers, numbers.T, strict=False):
+        out += mix_hashes(np.ascontiguousarray(column).view(np.uint64) + hash_of_text(numeric.name))
+    return out
+
+
+def number_blocks(numbers: Floats) -> Iterator[Floats]:
+    """Give numbers [row, column] some columns at a time: one of many rows, many of few."""
+    each = max(NUMBERS // max(len(numbers), 1), 1)
+    for begin in range(0, numbers.shape[1], each):
+        yield numbers[:, begin : begin + each]
+
+
+def range_parts(columns: Floats) -> Hashes:
+    """Return the part of its column's range in which each number lies, from the middle outwards; 0 if missing."""
+    low, high = (edge(columns, axis=0) / 2 for edge in (np.fmin.reduce, np.fmax.reduce))  # halves: no range overflows
+    out = np.abs(columns / 2 - (low / 2 + high / 2))
+    wide = high > low
+    out *= np.where(wide, PARTS / np.where(wide, high - low, 1.0), 0.0)
+    out += 1.0 + SHIFT
+    return np.asarray(np.nan_to_num(out, copy=False, nan=0.0), dtype=np.uint64)
+
+
+def whole_counts(seen: Floats) -> Hashes:
+    """Return counts as whole numbers; sums of weights differ in their last digits with the order of rows."""
+    return np.asarray(np.minimum(seen * PARTS + SHIFT, 2.0**60), dtype=np.uint64)

@@ -25,12 +25,11 @@ from ..files.columns import TextsReadAsMissing
 from ..files.file import File, file_of
 from ..stats import Counts
 from ..stats.arithmetic import checked_row_weights, weights_of_column
-from .cell_notes import about_cells
+from .arrays import EncodedRows
 from .counter import TableCounter
-from .encoded_rows import EncodedRows
 from .files import ByClass, FileRows, Progress, measured_rows, set_aside_hint
 from .first_look import with_cuts, with_word_pairs
-from .notes import hints_of
+from .notes import about_cells, hints_of
 from .row_hash import RowHasher, soft_label_hashes
 from .wide import check_vector_width, counted_width
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from .._types import Codes, Floats, Hashes, Places
 from ..data.column import Column
 from ..data.encoding import block_numbers
-from ..data.frame import frame_of
+from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
 from ..data.target import SoftLabels, Target
 from .counter import TableCounter
@@ -93,3 +93,42 @@ def numbers_to_measure(
         y = np.zeros(0, dtype=np.int32) if isinstance(rows.target, SoftLabels) else rows.target.codes
     numbers = np.asarray(block_numbers(frame, columns, 0, frame.rows), dtype=np.float64)
     return NumberSample(columns, numbers, y, soft, weights, float(counter.rows.sum()))
+
+
+# -- rows with soft labels as rows of one class each -------------------------------------------------------------------
+
+
+# The proportions of a row sum to 1 up to rounding; its weight is a whole number then.
+ROUNDING = 1e-9
+
+
+def most_probable(rows: Rows, counter: TableCounter, threads: int) -> Rows:
+    """Return rows with the most probable class as label, and what all their classes weigh as weight.
+
+    Rows that have one label each are returned as they are. Samples are the same, whichever of both they are drawn from.
+    """
+    target = rows.target
+    if not isinstance(target, SoftLabels):
+        return rows
+    total = target.proportions.sum(axis=1)
+    weights = total if rows.weights is None else total * rows.weights
+    whole = np.rint(weights)
+    weights = np.where(np.abs(weights - whole) <= ROUNDING * whole, whole, weights)
+    codes = target.proportions.argmax(axis=1).astype(np.int32)
+    hashes = hashes_of_rows(rows, counter.schema, threads)
+    plain = None if rows.weights is None and (weights == 1).all() else weights
+    return replace(rows, target=Target(target.labels, codes, target.dtype), weights=plain, hashes=hashes)
+
+
+def counted_blocks(counter: TableCounter, rows: Rows) -> Iterator[tuple[Frame, Codes, Floats | None]]:
+    """Give rows in memory with the codes of their classes: soft labels for each class, weighted by its proportions."""
+    frame, target = frame_of(rows.source), rows.target
+    if not isinstance(target, SoftLabels):
+        yield frame, counter.classes.codes(target.labels)[target.codes], rows.weights
+        return
+    for code, part in zip(counter.classes.codes(target.labels), target.proportions.T, strict=True):
+        weights = part if rows.weights is None else part * rows.weights
+        at = np.flatnonzero(weights)
+        if len(at):
+            some = frame if len(at) == frame.rows else frame.take(at)
+            yield some, np.full(len(at), code, dtype=np.int32), np.ascontiguousarray(weights[at])

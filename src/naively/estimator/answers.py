@@ -23,8 +23,7 @@ from ..files.formats import paths_of
 from ..judge.decision import cost_and_choices, decide, expected_cost
 from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
-from .fitted_classifier import FittedClassifier
-from .priors_and_costs import numeric_classes, prior_pseudo_counts
+from .fitted_classifier import FittedClassifier, numeric_classes, prior_pseudo_counts
 
 # Rows as a model reads them: a frame, or a few dicts.
 Source: TypeAlias = Frame | Sequence[Mapping[str, object]]

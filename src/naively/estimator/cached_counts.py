@@ -18,20 +18,23 @@ import numpy as np
 
 from .._types import JsonObject, Label
 from ..counting.cache import CountsCache, file_fingerprint
-from ..counting.cell_notes import about_cells
 from ..counting.counter import TableCounter
 from ..counting.files import MOST_LABELS, FileRows, set_aside_hint
-from ..counting.notes import about_labels
-from ..counting.rows import checked_classes
+from ..counting.kept_rows import KeptRows
+from ..counting.notes import about_cells, about_labels
+from ..counting.rows import checked_classes, with_hints
+from ..counting.weights import row_weights_of
 from ..data import model_file
 from ..data.schema import Schema
 from ..errors import UnreadableFile
 from ..stats import Counts
-from .cached_models import merged_files, model_of_rows, write_file_model
+from .fit import counted_state
 from .fitted_classifier import FittedClassifier
-from .load import model_of_file
+from .load import model_of_file, save_model
+from .merge import merge_models
 from .settings import Parameters
-from .state import FittedState, state_of_counts
+from .state import FittedState, LiveCounts, state_of_counts
+from .update import times_weight, up_to_date
 
 
 @dataclass(frozen=True)
@@ -243,3 +246,47 @@ def _without_columns(counts: Counts, names: Collection[str]) -> Counts:
     """Return counts without some columns."""
     columns = {name: statistic for name, statistic in counts.columns.items() if name not in names}
     return Counts(counts.classes, counts.rows, columns)
+
+
+# -- a model of each file of several -----------------------------------------------------------------------------------
+
+
+def model_of_rows(
+    parameters: Parameters, counter: TableCounter, rows: FileRows, *, keep_rows: bool
+) -> FittedClassifier:
+    """Return the model of the rows of a file that were counted, with the rows that are kept of it if they are to be.
+
+    Where all rows are kept, nothing is fitted to them: it is fitted to those of all files.
+    """
+    counter.drop_types(parameters.families or ())
+    kept = KeptRows.of_file(rows, counter, parameters.threads)
+    if not (keep_rows and kept.complete):
+        state = counted_state(parameters, counter, rows)
+        return FittedClassifier(parameters, replace(state, kept=kept if keep_rows else None))
+    schema = with_hints(counter, rows)
+    state = FittedState(
+        LiveCounts(schema, counter=counter),
+        schema,
+        rows.label_type,
+        row_weights=row_weights_of(counter, rows),
+        kept=kept,
+        fitted_rows=float(counter.rows.sum()),
+    )
+    return FittedClassifier(parameters, state)
+
+
+def write_file_model(
+    fitted: FittedClassifier, place: str | PathLike[str], entry: JsonObject, *, keep_rows: bool
+) -> None:
+    """Write the model of a file; settings that do not matter to what is fitted are left out."""
+    bare = fitted.with_parameters(n_jobs=None, random_state=0, cost=None, reject=None, prior="empirical")
+    save_model(bare, place, rows=keep_rows, beside=entry)
+
+
+def merged_files(
+    models: Sequence[FittedClassifier], weights: Sequence[float], names: Sequence[str]
+) -> FittedClassifier:
+    """Return the model of the rows of all files, those of each weighing so much."""
+    pairs = zip(models, weights, strict=True)
+    faded = [one if weight == 1 else times_weight(one, weight) for one, weight in pairs]
+    return up_to_date(merge_models(faded, names))

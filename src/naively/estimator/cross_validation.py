@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._types import ColumnLike, Places, TableLike
-from ..counting.files import FileRows
-from ..counting.rows import checked_classes, labeled_rows, rows_of_file
-from ..counting.weights import check_scale, check_scale_of_file, class_weights_of, with_class_weights
+from .._types import Codes, ColumnLike, Floats, Mask, Places, TableLike
+from ..counting.counter import TableCounter
+from ..counting.files import FileRows, LabeledBlock
+from ..counting.row_hash import RowHasher, frame_hashes
+from ..counting.rows import Rows, checked_classes, labeled_rows, rows_of_file
+from ..counting.sample import in_proportion
+from ..counting.sampled_rows import sampled_file
+from ..counting.weights import check_scale, check_scale_of_file, class_weights, class_weights_of, with_class_weights
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..files.file import file_of
 from ..judge.scores import Scores
-from ..model.leave_one_out import folds_of
-from .file_folds import fit_folds
-from .fit import fit_rows, prepare_file
+from ..judge.stratified_folds import StratifiedFolds, seed_from_random_state
+from ..model.leave_one_out import fold_rows, folds_of, rows_at
+from ..model.scorer import AdditiveModel
+from ..model.table_model import TableModel
+from ..model.tuning import Tuning
+from ..stats import Counts
+from ..stats.counts import times_class_weights
+from .fit import counted_state, fit_rows, prepare_file
+from .fitted_classifier import FittedClassifier, costs_of_scores
 from .folds import scores_of_folds
 from .settings import Parameters
-from .update import rows_to_count
+from .state import FittedState, state_of_counts
+from .tuner import Tuner
+from .update import bare_schema, rows_to_count
 
 # A number of folds, a splitter of scikit-learn, or pairs (train, test) of row numbers.
 SplitsLike: TypeAlias = "int | Iterable[tuple[Places, Places]] | object"
@@ -115,3 +128,211 @@ def _scores_of_file(parameters: Parameters, rows: FileRows, cv: SplitsLike, grou
     if len(scores.truth) < cv:
         raise InvalidInput(Setting("cv", cv), f" must lie between 2 and the number of rows, {len(scores.truth)}.")
     return scores
+
+
+# -- scores of the rows that a model keeps -----------------------------------------------------------------------------
+
+
+def scores_of_kept_rows(parameters: Parameters, state: FittedState, cv: int) -> tuple[Scores, Scores | None]:
+    """Return the scores of the rows that a state keeps, and those of the textbook model if another one was fitted.
+
+    Where all rows are kept, they are the scores of `cross_validate`. Otherwise the held-out rows of each fold are
+    subtracted from the counts of all rows, and weights are fitted on the other rows that are kept.
+    """
+    assert state.kept is not None, "rows are kept"
+    rows = state.kept.rows()
+    splits = list(folds_of(cv, rows, None, parameters.random_state))
+    if state.kept.complete:
+        heavy = with_class_weights(rows, state.class_weights)
+        schema, whole = heavy.schema(bare_schema(parameters, state.schema)), None
+        rows.source = heavy.source
+    else:
+        schema, counts = state.schema, state.counts.value
+        whole = Counts(counts.classes, counts.rows, counts.columns, schema)
+    scores = scores_of_folds(parameters, rows, schema, splits, whole=whole)
+    if state.tuning.learned is None:
+        return scores, None
+    textbook = replace(parameters, model="textbook")
+    return scores, scores_of_folds(textbook, rows, schema, splits, whole=whole)
+
+
+# -- models from files and the scores of their folds -------------------------------------------------------------------
+
+
+# Scores keep a probability for each row and class, and about 100 bytes beside it; of more cells than this, only some
+# rows are scored. So they take less memory than reading does. The accuracy on 700,000 rows of three classes still has
+# a standard error of 0.06 % at most.
+SCORED = 1 << 21
+
+FoldFit = tuple[FittedState, Scores, Scores | None]  # of all rows, of the folds, of the textbook model in the folds
+
+
+def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = "refit") -> FoldFit:
+    """Count all rows, each fold apart; then answer each row from the others, and so by the textbook model.
+
+    Where all rows were kept while they were counted, they are answered as the same table in memory would be.
+    """
+    which, seed = range(len(rows.source.paths)), seed_from_random_state(parameters.random_state)
+    rows.gathering = True
+    declared = checked_classes(parameters.classes, rows)
+    counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
+    rows.passes = rows.passes[0], rows.passes[0] + 2  # the second to score
+    parts = [counter.empty_like() for _ in range(folds)]
+    rows.count_apart(parts, parameters.threads, _fold_assignment(counter, folds, seed), which)
+    for name in rows.set_aside:
+        counter.set_aside(name)
+    for part in parts:
+        counter.absorb(part)
+    counter.drop_types(parameters.families or ())
+    if rows.sample is not None and rows.sample.complete:
+        tests = fold_rows(sampled_file(rows, counter), folds, seed)
+        return _fit_in_memory(parameters, rows, counter, tests, tuning)
+    return _fit_in_passes(parameters, rows, counter, parts, seed, tuning)
+
+
+def _fit_in_memory(
+    parameters: Parameters, rows: FileRows, counter: TableCounter, tests: Sequence[Places], tuning: str
+) -> FoldFit:
+    """Fit to rows that are all in memory, and score their folds as `cross_validate` does."""
+    sample, schema = sampled_file(rows, counter), counter.schema
+    state = counted_state(parameters, counter, rows)
+    held = state.tuning if tuning == "fixed" and parameters.leaves_choices else None
+    splits = [(None, test) for test in tests]
+    scores = scores_of_folds(parameters, sample, schema if held is None else state.schema, splits, held)
+    if state.tuning.learned is None:
+        return state, scores, None
+    return state, scores, scores_of_folds(replace(parameters, model="textbook"), sample, schema, splits)
+
+
+def _fit_in_passes(
+    parameters: Parameters, rows: FileRows, counter: TableCounter, parts: list[TableCounter], seed: int, tuning: str
+) -> FoldFit:
+    """Fit to rows of which some were kept, and score folds in one more pass."""
+    folds = len(parts)
+    others = _samples_without(sampled_file(rows, counter) if rows.sampling else None, rows, folds)
+    state = counted_state(parameters, counter, rows)
+    whole, held = state.counts.value, state.tuning if tuning == "fixed" else None
+    kinds = [parameters.model] if state.tuning.learned is None else [parameters.model, "textbook"]
+    models = []
+    for part, other in zip(parts, others, strict=True):
+        how = FoldOfFile(parameters, state, *_weighed_anew(parameters, rows, whole - part.value(), other), held)
+        models.append([how.model(kind) for kind in kinds])
+    parts.clear()
+    found = _scores(parameters, rows, counter, models, whole, _fold_assignment(counter, folds, seed), tuning)
+    return state, found[0], found[1] if len(found) > 1 else None
+
+
+class FoldOfFile(NamedTuple):
+    """All rows but those of one fold: their counts, a sample of them, and what is held fixed of the tuning."""
+
+    parameters: Parameters
+    whole: FittedState
+    rest: Counts
+    sample: Rows | None
+    held: Tuning | None
+
+    def model(self, kind: str) -> TableModel:
+        """Return the model of such a kind; what is left open is tuned on the sample."""
+        rest, own = self.rest, kind == self.parameters.model
+        if not rest.rows.any():
+            raise InvalidInput("A fold leaves no rows to learn from; set ", Setting("cv", 0), ", or give more rows.")
+        parameters = replace(self.parameters, model=kind)
+        state = state_of_counts(parameters, rest, self.whole.schema)
+        if self.held is not None and own:
+            state = state.tuned(self.held, parameters)
+        elif self.sample is not None:
+            state = Tuner(parameters, state).fit(self.sample)
+        return FittedClassifier(parameters, state).model
+
+
+def _fold_assignment(counter: TableCounter, folds: int, seed: int) -> Callable[[LabeledBlock], Codes]:
+    """Return what splits the rows of one pass into folds, block by block, always the same way."""
+    stratified = StratifiedFolds(folds, seed)
+    return lambda part: stratified.assign(list(counter.classes.places), part.y, part.own)
+
+
+def _samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Rows | None]:
+    """Return the rows of a sample that are not in each fold; None if no sample was kept."""
+    if sample is None:
+        return [None] * folds
+    assert rows.sample is not None, "a sample was kept"
+    fold = rows.sample.rows().folds
+    return [rows_at(sample, np.flatnonzero(fold != at)) for at in range(folds)]
+
+
+def _weighed_anew(
+    parameters: Parameters, rows: FileRows, rest: Counts, sample: Rows | None
+) -> tuple[Counts, Rows | None]:
+    """Return what is left without a fold, and a sample of it, with the class weights of these rows alone."""
+    if rows.by_class is None:
+        return rest, sample
+    now = np.array([rows.by_class.get(label, 1.0) for label in rest.classes.labels])
+    weights = rows.by_class
+    if isinstance(parameters.class_weight, str):
+        balanced = class_weights(parameters.class_weight, rest.classes.labels, rest.rows / now)
+        assert balanced is not None
+        weights = balanced
+        rest = times_class_weights(rest, np.array(list(weights.values())) / now)
+    return rest, None if sample is None else with_class_weights(sample, weights)
+
+
+def _scores(
+    parameters: Parameters,
+    rows: FileRows,
+    counter: TableCounter,
+    models: Sequence[Sequence[TableModel]],
+    whole: Counts,
+    assignment: Callable[[LabeledBlock], Codes],
+    tuning: str,
+) -> list[Scores]:
+    """Return the scores of the rows in their order, each answered by models without it; for each kind of model."""
+    place = whole.classes.places(list(counter.classes.places))
+    proportion = min(1.0, SCORED / (max(rows.rows, 1) * len(place)))
+    threads, hasher = parameters.threads, RowHasher(counter)
+    found = [
+        _answers(part, _scored_rows(hasher, part, proportion, threads), assignment(part), models, whole, threads)
+        for part in rows.once_more(counter, threads)
+    ]
+    truth, weights, fold = (np.concatenate([getattr(one, name) for one in found]) for name in ("y", "weights", "fold"))
+    labels = whole.classes.labels
+    heavy, tuned = weights if rows.weight is not None else None, tuning if parameters.leaves_choices else None
+    how = (place[truth], labels, heavy, *costs_of_scores(parameters, labels), tuned, fold)
+    return [Scores.from_indices(_joined_posteriors(found), *how) for _ in models[0]]
+
+
+def _joined_posteriors(found: Sequence[BlockAnswers]) -> Floats:
+    """Return the probabilities of all blocks by the first kind of model that is left, which they then give up."""
+    return np.concatenate([one.posteriors.pop(0) for one in found])
+
+
+class BlockAnswers(NamedTuple):
+    """The probabilities of a block's rows by each kind of model, their classes, weights and folds."""
+
+    posteriors: list[Floats]
+    y: Codes
+    weights: Floats
+    fold: Codes
+
+
+def _scored_rows(hasher: RowHasher, part: LabeledBlock, proportion: float, threads: int) -> Mask:
+    """Return which rows of a block are scored: such a proportion of them, by their content."""
+    if proportion >= 1:
+        return np.ones(part.frame.rows, dtype=np.bool_)
+    return in_proportion(frame_hashes(hasher, part.frame, part.y, part.own, threads), proportion)
+
+
+def _answers(
+    part: LabeledBlock, scored: Mask, fold: Codes, models: Sequence[Sequence[TableModel]], whole: Counts, threads: int
+) -> BlockAnswers:
+    """Return the answers to the scored rows of a block, by the models of their folds."""
+    chosen = np.flatnonzero(scored & (fold >= 0))
+    posteriors = [np.zeros((len(chosen), len(whole.classes))) for _ in models[0]]
+    for at, kinds in enumerate(models):
+        here = np.flatnonzero(fold[chosen] == at)
+        rows = part.frame.take(chosen[here])
+        for posterior, model in zip(posteriors, kinds, strict=True):
+            if len(here):
+                columns = whole.classes.places(model.classes.labels)
+                posterior[np.ix_(here, columns)] = model.answer(AdditiveModel.posterior, rows, threads)
+    weights = np.ones(part.frame.rows) if part.own is None else part.own
+    return BlockAnswers(posteriors, part.y[chosen], weights[chosen], fold[chosen])

@@ -27,11 +27,9 @@ from ..data.target import SoftLabels
 from ..errors import TargetWarning, levels_to_caller
 from ..model.em import EMSettings, Expected, fit_em
 from ..stats import Counts
-from .live_counts import LiveCounts
-from .models import textbook_model
-from .priors_and_costs import prior_pseudo_counts
+from .fitted_classifier import prior_pseudo_counts, textbook_model
 from .settings import Parameters, check_no_em
-from .state import FittedState, NumberInformation
+from .state import FittedState, LiveCounts, NumberInformation
 from .tuner import Tuner
 from .unlabelled import UnlabeledRows, with_unlabelled_rows
 

@@ -17,10 +17,9 @@ from ..errors.message import Setting
 from ..files.file import File, file_of
 from ..judge.scores import Scores
 from .cached_counts import CacheSettings, fit_cached, markers_in
-from .file_folds import fit_folds
+from .cross_validation import fit_folds, scores_of_kept_rows
 from .fit import fit_rows, prepare_file, warn_of_target
 from .fitted_classifier import FittedClassifier
-from .kept_folds import scores_of_kept_rows
 from .settings import Parameters, check_no_em
 from .state import FittedState
 from .uncertainty import keep_quality_of_folds

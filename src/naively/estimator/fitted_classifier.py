@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .._types import AnyArray
+import numpy as np
+import numpy.typing as npt
+
+from .._types import AnyArray, Floats, Label
 from ..data.schema import Schema
 from ..data.target import typed
+from ..errors import InvalidInput, InvalidSetting, StaleWarning, levels_to_caller
+from ..errors.message import Setting
+from ..families import Settings
+from ..families.family import Unseen
+from ..judge.decision import CostMatrix, cost_and_choices
 from ..model.default.fit import DefaultFit
+from ..model.default.joint_counts import JointCounts
+from ..model.default.model import DefaultModel
+from ..model.estimate import empirical_prior, given_prior, uniform_prior
+from ..model.leave_one_out import PriorWithout, empirical_without, given_without
 from ..model.table_model import TableModel
-from ..model.tuning import Smoothing, Tuning
+from ..model.tuning import UNTUNED, Smoothing, Tuning, with_column_smoothing
 from ..stats import Counts
-from .freshness import (
-    ESTIMATING,
-    has_weighted_columns,
-    is_calibrated,
-    tuning_in_use,
-    warn_if_outdated,
-    weights_in_use,
-)
-from .models import estimated_model, scale_and_bias, smoothing_in_use
-from .settings import Parameters
+from .settings import Parameters, check_choice
 from .state import FittedState
 
+# Settings that a model is estimated with; a change of them acts at once, without the data.
+ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
+# Those of them that weights of the joint model depend on.
+WEIGHTED = ("columns", "missing", "max_categories")
+ROWS, SETTINGS = "The rows that were counted", "Settings of estimating"
 # Settings that the estimated model depends on; the others are about counting, or decide about its answers.
 MODELLING = (*ESTIMATING, "temperature", "model")
 
@@ -158,3 +168,278 @@ class FittedClassifier:
     def temperature(self) -> float:
         """The temperature in effect: log joints are divided by it."""
         return 1.0 / scale_and_bias(self)[0]
+
+
+# -- whether what was tuned on top of the counts is of use to the settings ---------------------------------------------
+
+
+def weights_in_use(parameters: Parameters, tuning: Tuning) -> DefaultFit | None:
+    """Return the weights of the joint model; None for the textbook model."""
+    return None if parameters.model == "textbook" else tuning.learned
+
+
+def tuning_in_use(parameters: Parameters, tuning: Tuning) -> Tuning:
+    """Return what of a tuning the model as it is set uses: weights fitted for one model are of no use to another."""
+    of_another = tuning.learned is not None and weights_in_use(parameters, tuning) is None
+    return replace(UNTUNED, smoothing=tuning.smoothing) if of_another else tuning
+
+
+def depends_on_rows(parameters: Parameters, tuning: Tuning) -> bool:
+    """Tell whether the model as it is set was calibrated: whether a temperature or weights were fitted."""
+    return tuning_in_use(parameters, tuning).calibrated
+
+
+def is_since_tuned(parameters: Parameters, state: FittedState, names: Sequence[str]) -> bool:
+    """Tell whether some settings are still what they were when something was tuned."""
+    return state.tuned_with is not None and state.tuned_with.is_same(parameters, names)
+
+
+def is_tuned_with(parameters: Parameters, state: FittedState) -> bool:
+    """Tell whether the settings are those of the tuning, as far as they matter to it."""
+    return is_since_tuned(parameters, state, ESTIMATING if state.tuning.learned is None else WEIGHTED)
+
+
+def is_calibrated(parameters: Parameters, state: FittedState) -> bool:
+    """Tell whether the probabilities are calibrated, for the counts and the settings as they are now."""
+    used = tuning_in_use(parameters, state.tuning)
+    return used.calibrated and state.tuning.fresh and is_tuned_with(parameters, state)
+
+
+def has_weighted_columns(parameters: Parameters, state: FittedState) -> bool:
+    """Tell whether the columns and classes are those that weights were fitted for."""
+    known = tuple(state.counts.value.classes.labels) == state.tuning.classes
+    return is_since_tuned(parameters, state, WEIGHTED) and known
+
+
+def outdated(state: FittedState) -> FittedState:
+    """Return the state after rows were added or removed; the same one, if it was out of date already.
+
+    Where rows are kept, what was tuned is not out of date: it is tuned anew when enough rows came or went.
+    """
+    information, tuning = state.information, state.tuning
+    if information is not None and information.is_current:
+        state = replace(state, information=information.outdated())
+    if state.kept is None and tuning.fresh and tuning.calibrated:
+        state = replace(state, tuning=replace(tuning, fresh=False))
+    return state
+
+
+def warn_of_new_rows(before: FittedState, fitted: FittedClassifier) -> None:
+    """Warn, once, that rows were added or removed since the model was tuned; not if rows are kept to tune it anew."""
+    newly = before.tuning.fresh and not fitted.state.tuning.fresh
+    if newly and depends_on_rows(fitted.parameters, fitted.state.tuning):
+        _warn(ROWS, fitted)
+
+
+def warn_if_outdated(fitted: FittedClassifier) -> None:
+    """Warn if rows or settings have changed since the model was tuned, and no warning was given yet."""
+    parameters, state = fitted.parameters, fitted.state
+    used = tuning_in_use(parameters, state.tuning)
+    if depends_on_rows(parameters, state.tuning) and not used.fresh:
+        _warn(ROWS, fitted)
+    elif used.calibrated and not is_tuned_with(parameters, state):
+        _warn(SETTINGS, fitted)
+
+
+def _warn(what: str, fitted: FittedClassifier) -> None:
+    """Warn that something changed since the model was tuned, unless a warning was given before."""
+    notice = fitted.state.notice
+    if notice.given:
+        return
+    notice.given = True
+    # Rows are kept to fit weights anew; a model from a file has none, unless they were saved with it.
+    without = " It holds no row to do so by itself, as one from a file of save(path, rows=True) does."
+    kept = what == SETTINGS or fitted.state.kept is not None
+    warnings.warn(
+        f"{what} have changed since the model was calibrated. {_used_meanwhile(fitted)} still used; call "
+        f"calibrate(X, y) with the rows that are counted now to fit it anew.{'' if kept else without}",
+        StaleWarning,
+        stacklevel=levels_to_caller(),
+    )
+
+
+def _used_meanwhile(fitted: FittedClassifier) -> str:
+    """Return what a model that is out of date goes on with."""
+    parameters, state = fitted.parameters, fitted.state
+    if weights_in_use(parameters, state.tuning) is None:
+        return "The old temperature is"
+    if not has_weighted_columns(parameters, state):
+        return "The textbook model is"
+    return "The old weights of the default model are"
+
+
+# -- from a fitted state to the model that answers ---------------------------------------------------------------------
+
+
+def estimated_model(fitted: FittedClassifier) -> TableModel:
+    """Return the model under the settings as they are, with what was tuned."""
+    if not len(fitted.all_counts.classes):
+        raise InvalidInput("The model has no rows left: all were forgotten. Add some with partial_fit first.")
+    if fitted.weights is not None and fitted.has_weighted_columns:
+        return default_model(fitted, fitted.weights, fitted.weights.joint)
+    scale, bias = scale_and_bias(fitted)
+    return _textbook_model(fitted, fitted.smoothing, fitted.parameters.unseen, scale, bias)
+
+
+def untuned_model(fitted: FittedClassifier, smoothing: Smoothing) -> TableModel:
+    """Return the textbook model under some smoothing, without a temperature; a value never seen is no error here."""
+    unseen = fitted.parameters.unseen
+    return _textbook_model(fitted, smoothing, "skip" if unseen == "error" else unseen)
+
+
+def _textbook_model(
+    fitted: FittedClassifier, smoothing: Smoothing, unseen: Unseen, scale: float = 1.0, bias: Floats | None = None
+) -> TableModel:
+    """Return the textbook model of all that was learned."""
+    schema, settings = _with_smoothing(fitted, smoothing)
+    settings = replace(settings, unseen=unseen, marginal=fitted.state.expected is not None)
+    return textbook_model(fitted.parameters, fitted.all_counts, schema, settings, scale, bias)
+
+
+def textbook_model(
+    parameters: Parameters,
+    counts: Counts,
+    schema: Schema,
+    settings: Settings,
+    scale: float = 1.0,
+    bias: Floats | None = None,
+) -> TableModel:
+    """Return the textbook model of some counts."""
+    prior, most = log_prior(parameters, counts), parameters.max_categories
+    return TableModel(counts, _used_columns(parameters, schema), settings, prior, most, scale, bias)
+
+
+def default_model(fitted: FittedClassifier, weights: DefaultFit | None, joint: JointCounts) -> DefaultModel:
+    """Return the default model of what was counted jointly; without weights, what they are fitted to."""
+    parameters, counts, smoothing = fitted.parameters, fitted.counts, fitted.smoothing
+    settings = parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing)
+    shift = _prior_shift(fitted, empirical_prior(counts.rows, Settings()))
+    return DefaultModel(
+        fitted.all_counts,
+        _used_columns(parameters, fitted.schema),
+        settings,
+        log_prior(parameters, fitted.all_counts),
+        parameters.max_categories,
+        weights,
+        joint,
+        shift,
+        _given_scale(parameters, weights),
+        parameters.recipe,
+    )
+
+
+def smoothing_in_use(parameters: Parameters, tuning: Tuning) -> Smoothing:
+    """Return the λ in effect: one for all columns, or one for each; 1 if there were no rows to choose it."""
+    if not isinstance(parameters.smoothing, str):
+        return float(parameters.smoothing)
+    return 1.0 if tuning.smoothing is None else tuning.smoothing
+
+
+def scale_and_bias(fitted: FittedClassifier) -> tuple[float, Floats | None]:
+    """Return what log joints are multiplied by, and what is added to them for each class."""
+    temperature = fitted.parameters.given_temperature()
+    if temperature is not None:
+        return 1.0 / temperature, None
+    return fitted.tuning.scale, fitted.tuning.bias_of(fitted.all_counts.classes)
+
+
+def _with_smoothing(fitted: FittedClassifier, smoothing: Smoothing) -> tuple[Schema, Settings]:
+    """Return the schema and the settings under some smoothing; one for each column is a matter of the schema."""
+    schema = with_column_smoothing(fitted.schema, smoothing)
+    return schema, fitted.parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing)
+
+
+def _used_columns(parameters: Parameters, schema: Schema) -> Schema:
+    """Return the schema of the columns that are used."""
+    return schema if parameters.columns is None else schema.only(parameters.columns)
+
+
+def _prior_shift(fitted: FittedClassifier, usual: Floats) -> Floats | None:
+    """Return how far the prior that was set lies from the usual one; None if it is the usual one."""
+    parameters = fitted.parameters
+    return None if parameters.has_empirical_prior else log_prior(parameters, fitted.all_counts) - usual
+
+
+def _given_scale(parameters: Parameters, fitted: DefaultFit | None) -> float:
+    """Return what the scores of a model with weights are multiplied by: only a temperature that was set."""
+    temperature = None if fitted is None else parameters.given_temperature()
+    return 1.0 if temperature is None else 1.0 / temperature
+
+
+# -- the class prior and the costs of mistakes -------------------------------------------------------------------------
+
+
+def log_prior(parameters: Parameters, counts: Counts) -> Floats:
+    """Return the logarithm of the prior probability of each class that was counted."""
+    prior, labels = parameters.prior, list(counts.classes.labels)
+    if isinstance(prior, str):
+        if prior == "empirical":
+            return empirical_prior(counts.rows, parameters.settings(parameters.prior_smoothing))
+        check_choice("prior", prior, ("empirical", "uniform"))
+        return uniform_prior(len(labels))
+    if isinstance(prior, Mapping):
+        if set(prior) != set(labels):
+            raise InvalidSetting(
+                Setting("prior"),
+                f" names the classes {sorted(map(str, prior))}; give one for each of {labels}.",
+                value=prior,
+                classes=labels,
+            )
+        return given_prior(_numbers_of([prior[label] for label in labels]), len(labels))
+    return given_prior(_numbers_of(prior), len(labels))
+
+
+def prior_pseudo_counts(parameters: Parameters) -> float | None:
+    """Return the pseudo-count of each class in the empirical prior; None if the prior was given."""
+    if not parameters.has_empirical_prior:
+        return None
+    return float(parameters.settings(parameters.prior_smoothing).pseudo_counts)
+
+
+def prior_without_row(parameters: Parameters, counts: Counts) -> PriorWithout:
+    """Return what gives the log prior of the classes for each row, leaving that row out."""
+    if parameters.has_empirical_prior:
+        return empirical_without(parameters.settings(parameters.prior_smoothing))
+    return given_without(log_prior(parameters, counts))
+
+
+def costs_of_scores(
+    parameters: Parameters, classes: Sequence[Label], known: int | None = None
+) -> tuple[str | CostMatrix | None, float | None]:
+    """Return the costs of the choices in the order of the classes, and the price of not answering.
+
+    Only the first `known` classes are the model's: it cannot choose the others. By a dict of costs every mistake about
+    those costs 1; a matrix of costs has no line for them, so their cost is unknown.
+    """
+    if isinstance(parameters.cost, str):
+        numeric_classes(np.array(classes))
+        return parameters.cost, parameters.reject
+    labels = np.empty(len(classes), dtype=object)
+    labels[:] = classes
+    matrix, choices = cost_and_choices(parameters.cost, labels[:known])
+    if matrix is None:
+        return None, parameters.reject
+    price = 1.0 if isinstance(parameters.cost, dict) else np.nan
+    more = np.full((len(labels) - len(matrix), matrix.shape[1]), price)
+    return CostMatrix(np.vstack([matrix, more]), tuple(choices.tolist())), parameters.reject
+
+
+def numeric_classes(classes: AnyArray) -> AnyArray:
+    """Return the labels if they are numbers, as costs of numbers need them."""
+    if classes.dtype.kind not in "biuf":
+        raise InvalidSetting(
+            Setting("cost", "squared"),
+            " and ",
+            Setting("cost", "absolute"),
+            f" need numbers as labels; found {classes[:3].tolist()}.",
+            classes=list(classes),
+        )
+    return classes
+
+
+def _numbers_of(values: npt.ArrayLike) -> Floats:
+    """Return the probabilities of a prior, if they are numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidSetting(Setting("prior", values), " must hold numbers.") from None

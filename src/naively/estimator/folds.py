@@ -23,8 +23,7 @@ from ..model.recipe import RECIPE
 from ..model.scorer import AdditiveModel
 from ..model.tuning import Tuning
 from ..stats import Axis, Counts
-from .fitted_classifier import FittedClassifier
-from .priors_and_costs import costs_of_scores
+from .fitted_classifier import FittedClassifier, costs_of_scores
 from .settings import Parameters
 from .state import state_of_counts
 from .tuner import Tuner

@@ -25,8 +25,7 @@ from ..model.em import Expected
 from ..model.measured_information import MeasuredInformation
 from ..model.tuning import Tuning
 from ..stats import Counts, Statistic, WordTable
-from .fitted_classifier import FittedClassifier
-from .models import estimated_model
+from .fitted_classifier import FittedClassifier, estimated_model
 from .reports import measured_information
 from .rows_in_files import refuse_without_rows, rows_for_file, rows_of_part
 from .settings import Parameters, check_class_weight

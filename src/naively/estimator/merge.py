@@ -13,13 +13,11 @@ from ..data.schema import Schema
 from ..errors import CombinedWeightsWarning, IncompatibleCounts, InvalidInput, levels_to_caller
 from ..errors.message import Message, Setting
 from ..stats import Counts
-from .column_types import with_types_of_others
-from .fitted_classifier import FittedClassifier
-from .freshness import outdated, warn_of_new_rows
+from .fitted_classifier import FittedClassifier, outdated, warn_of_new_rows
 from .reports import measured_information
 from .state import FittedState, NumberInformation
 from .uncertainty import merged_scores
-from .update import bare_schema, merged_state
+from .update import bare_schema, merged_state, with_types_of_others
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes

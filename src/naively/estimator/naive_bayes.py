@@ -25,7 +25,6 @@ from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
 from ..stats.axis import is_missing
 from . import answers, evaluation, reports, uncertainty, update
-from .column_types import with_types_of_rows, without_types
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
 from .load import save_model
@@ -44,7 +43,7 @@ from .settings import (
 from .sklearn_bases import DeferredEstimator, with_sklearn_bases
 from .state import FittedState, state_of_counts
 from .tuner import calibrated_state
-from .update import current_model, rows_to_count, times_weight, up_to_date
+from .update import current_model, rows_to_count, times_weight, up_to_date, with_types_of_rows, without_types
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

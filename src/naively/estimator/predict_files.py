@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from .._types import Codes, Floats, Label, Places
-from ..counting.ahead import ahead
-from ..counting.files import Progress, in_file
+from ..counting.files import Progress, ahead, in_file
 from ..data.arrow_arrays import arrow_choices, arrow_numbers
 from ..data.schema import likely
 from ..data.target import arrow_target
@@ -27,8 +26,7 @@ from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores
 from ..stats.arithmetic import weights_of_column
 from .answers import evidence_of, probabilities_of
-from .fitted_classifier import FittedClassifier
-from .priors_and_costs import costs_of_scores, numeric_classes
+from .fitted_classifier import FittedClassifier, costs_of_scores, numeric_classes
 from .uncertainty import prediction_sets, probability_interval
 
 Batch: TypeAlias = pa.Table | pa.RecordBatch

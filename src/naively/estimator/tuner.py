@@ -9,7 +9,7 @@ import numpy as np
 from .._types import ColumnLike, TableLike
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
-from ..counting.soft_labels import counted_blocks
+from ..counting.sampled_rows import counted_blocks
 from ..counting.weights import with_class_weights
 from ..data.frame import Frame
 from ..errors import InvalidInput, InvalidSetting, NotASubset
@@ -30,9 +30,7 @@ from ..model.tuning import (
     tuning_sample,
 )
 from ..stats import Counts
-from .fitted_classifier import FittedClassifier
-from .models import default_model, untuned_model
-from .priors_and_costs import prior_without_row
+from .fitted_classifier import FittedClassifier, default_model, prior_without_row, untuned_model
 from .settings import Parameters
 from .state import FittedState
 

@@ -31,11 +31,10 @@ from ..model.leave_one_out import check_not_more_rows, hard_labels, rows_with_we
 from ..model.scorer import AdditiveModel
 from ..stats import Axis
 from .answers import log_probabilities_of, posterior_interval, probabilities_of
-from .evaluation import parts_of_file
+from .evaluation import AnswersWithoutRows, answers_without_rows, is_held_out_in_folds, parts_of_file
 from .fitted_classifier import MODELLING, FittedClassifier
 from .settings import Parameters
 from .state import FittedState, HeldOutCache
-from .without_rows import AnswersWithoutRows, answers_without_rows, is_held_out_in_folds
 
 HOW = (
     "Call conformalize(X, y) with rows that were counted, or conformalize(X, y, held_out=True) with others; a saved "

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._types import Floats, Places
 from ..counting.counter import TableCounter
-from ..counting.row_order import content_order
+from ..counting.row_hash import content_order
 from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
 from ..data.target import SoftLabels

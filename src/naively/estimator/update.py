@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -24,28 +25,26 @@ from ..counting.counter import TableCounter
 from ..counting.files import FileRows
 from ..counting.kept_rows import KeptRows, can_be_kept
 from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows, weightless
-from ..counting.soft_labels import counted_blocks
+from ..counting.sampled_rows import counted_blocks
 from ..counting.weights import class_weights, refuse_balanced, with_class_weights
 from ..data.column import Column, family_of
-from ..data.frame import Frame
+from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
+from ..data.values import ColumnValues
 from ..errors import levels_to_caller
 from ..families import Bins
+from ..files.file import File
 from ..model.default.bins import without_middles
 from ..model.default.joint_counts import JointCounts, count_jointly
 from ..model.tuning import UNTUNED, Tuning
 from ..stats import Counts, WordTable
 from ..stats.arithmetic import divide
-from ..stats.counts import times_class_weights
+from ..stats.counts import counted_as, is_without_values, times_class_weights
 from .fit import fit_rows
-from .fitted_classifier import FittedClassifier
-from .freshness import outdated, warn_of_new_rows, weights_in_use
-from .live_counts import LiveCounts
+from .fitted_classifier import FittedClassifier, outdated, warn_of_new_rows, weights_in_use
 from .settings import FamilyLike, Parameters, families_of_counts
-from .state import FittedState, HeldOutCache, NumberInformation, state_of_counts
+from .state import FittedState, HeldOutCache, LiveCounts, NumberInformation, state_of_counts
 from .tuner import Tuner
-
-# -- fitted anew -------------------------------------------------------------------------------------------------------
 
 
 def current_model(fitted: FittedClassifier) -> FittedClassifier:
@@ -369,3 +368,75 @@ def own_rows(state: FittedState) -> Floats:
     """Return the rows of each class without the weights of their classes."""
     counts, weights = state.counts.value, state.class_weights or {}
     return divide(counts.rows, np.array([weights.get(label, 1.0) for label in counts.classes.labels]))
+
+
+# -- columns of which no row of a model had a value take the type that they have in other models -----------------------
+
+
+def with_types_of_others(models: Sequence[FittedClassifier]) -> list[FittedClassifier]:
+    """Return models whose columns without any value have the types of other models.
+
+    A column of missing values alone says nothing of its type: data frames call it one of numbers, or of objects.
+    """
+    types: dict[str, Column] = {}
+    for model in models:
+        for column in model.schema:
+            if not is_without_values(model.counts.columns.get(column.name)):
+                types.setdefault(column.name, column)
+    for column in models[0].schema:
+        types.setdefault(column.name, column)
+    return [_with_types(model, types) for model in models]
+
+
+def with_types_of_rows(fitted: FittedClassifier, X: TableLike | File) -> FittedClassifier:
+    """Return a model whose empty columns have the types that they have in rows that are to be counted."""
+    names = fitted.schema.empty
+    if not names:
+        return fitted
+    if isinstance(X, File):
+        schema = X.schema(apart=[name for name in X.columns() if name not in names])
+        return _with_types(fitted, {column.name: column for column in schema})
+    frame = frame_of(X).aligned(fitted.schema)
+    some = {name: v for name in names if not (isinstance(v := frame.columns[name], ColumnValues) and v.empty)}
+    schema = Frame(some, frame.rows, named=frame.named).schema()
+    return _with_types(fitted, {column.name: column for column in schema})
+
+
+def without_types(state: FittedState, names: Sequence[str]) -> FittedState:
+    """Return the state, those of some columns empty that have no value yet."""
+    counted = state.counts.counter.without_values()
+    names = [name for name in names if name in counted and state.schema[name].type != "empty"]
+    if not names:
+        return state
+    schema, counter = state.schema.without_types(names), copy(state.counts.counter)
+    counter.schema = counter.schema.without_types(names)
+    kept = None if state.kept is None else state.kept.read_as(state.kept.schema.without_types(names))
+    return replace(state, schema=schema, counts=LiveCounts(schema, counter=counter), kept=kept)
+
+
+def _with_types(model: FittedClassifier, types: Mapping[str, Column]) -> FittedClassifier:
+    """Return a model with other types of columns that have no value."""
+    schema, counted = model.schema, model.counts.columns
+    changed = {
+        column.name: types[column.name]
+        for column in schema
+        if column.name in types
+        and (types[column.name].type, types[column.name].kind) != (column.type, column.kind)
+        and is_without_values(counted.get(column.name))
+    }
+    if not changed:
+        return model
+    kept, columns = model.state.kept, tuple(changed.get(column.name, column) for column in schema)
+    bare = replace(schema, columns=columns, hints=())
+    if kept is not None and kept.complete:
+        state = replace(model.state, kept=kept.with_columns_of(bare, changed), schema=bare)
+        return FittedClassifier(model.parameters, recounted(model.parameters, state))
+    return FittedClassifier(model.parameters, _counted_as(model.state, replace(schema, columns=columns), changed))
+
+
+def _counted_as(state: FittedState, schema: Schema, changed: Mapping[str, Column]) -> FittedState:
+    """Return the state with the same counts, some columns without any value counted as a schema has them."""
+    nothing = TableCounter(Schema(tuple(changed.values()))).value().columns
+    counts = LiveCounts(schema, value=counted_as(state.counts.value, nothing, schema))
+    kept = None if state.kept is None else replace(state.kept, schema=state.kept.schema.typed_as(schema, changed))
+    return replace(state, schema=schema, counts=counts, kept=kept)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._types import AnyArray, CellLike, Codes, Floats, Label, Matrices, Matrix, TableLike
 from ..counting import arrays
-from ..counting.column_moments import joined_moments
+from ..counting.arrays import joined_moments
 from ..counting.wide import counts_words, wide_cells
 from ..data.column import Column
 from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows

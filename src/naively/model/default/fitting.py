@@ -11,10 +11,9 @@ from ..._linear_algebra import dot
 from ..._threads import in_threads
 from ..._types import Codes, Floats, Mask
 from ...counting.counter import TableCounter
-from ...counting.row_order import content_order
+from ...counting.row_hash import content_order
 from ...counting.rows import Rows
-from ...counting.sampled_rows import sample_places
-from ...counting.soft_labels import counted_blocks, most_probable
+from ...counting.sampled_rows import counted_blocks, most_probable, sample_places
 from ...counting.weights import are_copies
 from ...data.column import Column
 from ...data.encoding import block_numbers
@@ -261,8 +260,8 @@ def fit_default(model: DefaultModel, rows: FittingRows) -> DefaultFit:
         scores = np.tile(counts.prior[:, None], len(rows))
         none = log_loss(scores, rows.y, rows.effective)
         return DefaultFit({}, {}, counts.prior, {"each column alone": none}, len(rows), model.joint, model.copies)
-    found = in_threads(candidates, CrossFit(counts, rows, settings).parts())
-    parts = [part for part in found if part is not None]
+    tried = in_threads(candidates, CrossFit(counts, rows, settings).parts())
+    parts = [part for part in tried if part is not None]
     ridge, near, losses = own_ridge(parts, recipe)
     best = whole.tied if ridge is None else whole.solve(whole.tied, ridge)
     measured = MeasuredScores(None, whole.problem.scores(best.both), whole.gains)

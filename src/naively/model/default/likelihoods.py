@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._types import Codes, Floats, Matrices, Matrix, Places
 from ...counting import arrays
-from ...counting.column_moments import joined_moments
+from ...counting.arrays import joined_moments
 from ...counting.wide import accumulated_statistic, add_wide, counted_width, empty_accumulator
 from ...data.column import Column
 from ...families import Settings

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._types import Codes, Floats, Mask, Places
 from ...counting.counter import TableCounter
-from ...counting.row_order import content_order
+from ...counting.row_hash import content_order
 from ...counting.rows import Rows
 from ...counting.sampled_rows import sample_places
 from ...data.encoding import block_codes, block_numbers
