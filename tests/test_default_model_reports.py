@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from naively.model.default.fit import described_weights
-from naively.model.default.normal import LINEAR, QUADRATIC
-from naively.model.default.terms import Term
 
 import naively as nv
 from naively.cli import main
 from naively.errors import InvalidSetting
+from naively.model.default.fit import described_weights
+from naively.model.default.normal import LINEAR, QUADRATIC
+from naively.model.default.terms import Term
 
 from .tables import penguins
 

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naively.model.default.bins import bins_of_column, fine_bins
 
 import naively as nv
 from naively.data.grid import LEVEL_STEPS, Grid
+from naively.model.default.bins import bins_of_column, fine_bins
 from naively.model.recipe import RECIPE
 from naively.stats.arithmetic import subtract
 from naively.stats.pairs import PRODUCT_UNIT

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from naively.model.default.fit import DefaultFit
-from naively.model.default.normal import LINEAR, QUADRATIC
-from naively.model.default.likelihoods import REST
 from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.model.column_parts import LABELS
+from naively.model.default.fit import DefaultFit
+from naively.model.default.likelihoods import REST
+from naively.model.default.normal import LINEAR, QUADRATIC
 from naively.model.recipe import RECIPE
 
 

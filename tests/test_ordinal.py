@@ -8,14 +8,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from naively.model.default.tables import TermCounts
-from naively.model.default.terms import Term
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.data.grid import Grid, LabelValues
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.families.ordinal import natural_order
+from naively.model.default.tables import TermCounts
+from naively.model.default.terms import Term
 from naively.model.recipe import RECIPE
 from naively.stats import Axis
 from naively.stats.pairs import JointCounts

@@ -9,7 +9,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from naively.model.default.rows import effective_weights
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import naively as nv
@@ -19,6 +18,7 @@ from naively.estimator.fitted_classifier import FittedClassifier
 from naively.estimator.refresh import up_to_date
 from naively.estimator.state import state_of_counts
 from naively.model.default.model import DefaultModel
+from naively.model.default.rows import effective_weights
 from naively.model.table_model import TableModel
 
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naively.model.default.bins import bins_of_column, clipping_range, fine_bins
 from sklearn.datasets import load_iris, load_wine
 
 import naively as nv
 from naively.families.bins import Bins
+from naively.model.default.bins import bins_of_column, clipping_range, fine_bins
 from naively.model.recipe import RECIPE
 from naively.stats.quantiles import CUT_SHARE, cuts_after, point_between, value_weights
 

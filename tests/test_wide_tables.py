@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from naively.model.default import screening
-from naively.model.default.likelihoods import REST
 from sklearn.metrics import log_loss
 
 import naively as nv
 from naively.cli import main
+from naively.model.default import screening
+from naively.model.default.likelihoods import REST
 from naively.model.recipe import RECIPE
 
 pytestmark = pytest.mark.thorough
