@@ -82,7 +82,7 @@ def test_other_columns_tell_by_missing_values_where_these_count(narrow):
     nb = nv.NaiveBayes(missing="value").fit(X[:300], y[:300])
     model = nb.fitted_.model
     assert nb.tuning_.learned.weights.get(REST)
-    assert len(model.others.groups[LABELS].names) == 150 - len(model.counts.grid.names)
+    assert sum(len(one.names) for one in model.others.values()) == 2 * (150 - len(model.counts.grid.names))
     assert (nb.predict(X[300:]) == y[300:]).mean() > 0.8
     assert np.allclose(nb.predict_proba(X[:3]), nb.predict_proba(X[:3].to_dict("records")))
 
@@ -98,7 +98,7 @@ def test_explanations_add_up_where_other_columns_tell_by_missing_values(narrow):
 def assert_adds_up(nb, X):
     """Check that contributions of columns and pairs sum to the log odds."""
     found = nb.explain(X)
-    joint = found.prior + found.scores.sum(axis=1)
+    joint = found.base + found.scores.sum(axis=1)
     p = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
     p = p if found.floor is None else (1 - found.floor.sum()) * p + found.floor
     assert np.allclose(p, nb.predict_proba(X), atol=1e-9)

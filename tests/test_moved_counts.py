@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import naively as nv
 from naively.data.grid import Grid, LabelValues
 from naively.errors import IncompatibleCounts
-from naively.model.default.bins import grid_of, with_middles_of
+from naively.model.default.bins import Categories, grid_of, with_middles_of
 from naively.model.default.merging import pooled_grid
 from naively.model.default.moved_counts import moved_counts, original_middles
 from naively.model.recipe import RECIPE
@@ -42,10 +42,10 @@ def table_of(rows, seed):
 
 def grid_on(table, some=slice(None), numbers=NUMBERS, labels=LABELS):
     """Return the grid that some rows lead to."""
-    known = [(name, sorted(table[name][some].dropna().unique())) for name in labels]
-    met = [(name, values, np.array([(table[name][some] == v).sum() for v in values], float)) for name, values in known]
+    categories = [Categories(name, sorted(table[name][some].dropna().unique())) for name in labels]
     x = table[list(numbers)].to_numpy(float)[some]
-    return grid_of(list(numbers), x, np.ones(len(x)), met, 3, RECIPE)[0]
+    columns = [(column, np.ones(len(x))) for column in x.T]
+    return grid_of(list(numbers), columns, float(len(x)), categories, 3, RECIPE)[0]
 
 
 def counted(table, y, grid):

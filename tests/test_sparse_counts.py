@@ -18,7 +18,7 @@ from naively.estimator.refresh import up_to_date
 from naively.model.recipe import RECIPE
 from naively.stats import Axis, Counts, Table, WordTable
 
-from .test_word_offsets import redundant_texts
+from .test_word_coefficients import redundant_texts
 
 
 def counts_of_words(rows: int = 500, words: int = 120, seed: int = 2):
