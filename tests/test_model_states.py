@@ -10,7 +10,6 @@ import pytest
 from sklearn.datasets import load_iris
 
 import naively as nv
-from naively.model.column_parts import LABELS
 from naively.model.default.fit import DefaultFit
 from naively.model.default.likelihoods import REST
 from naively.model.default.normal import LINEAR, QUADRATIC

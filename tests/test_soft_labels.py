@@ -5,13 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from naively.model.joint.left_out import HeldOutRows, likelihood_left_out
-from naively.model.joint.sample import RowClasses, SoftRows
-from naively.model.joint.weights import WeightFit, WeightProblem
 
 import naively as nv
-from naively.data.frame import frame_of
-from naively.model.recipe import RECIPE
 
 NAMES = ["a", "b", "c"]
 
@@ -86,49 +81,6 @@ def test_class_weights_multiply_proportions():
     assert np.abs(weighted.predict_proba(X) - by_hand.predict_proba(X)).max() < 1e-9
 
 
-# -- fitting -----------------------------------------------------------------------------------------------------------
-
-
-def test_likelihoods_are_left_out_of_each_class_in_turn():
-    """Of labels whose values all are known, a class depends on its own counts alone."""
-    X, y = table(200)
-    q = softened(y)
-    nb = nv.NaiveBayes(model="textbook").fit(X[["w0"]], q)
-    model = nb.fitted_.model
-    columns = model.read(frame_of(X[["w0"]]).on(model.schema), 0, 200, 1)
-    (key,) = model.textbook.likelihoods
-    likelihood, soft = model.textbook.likelihoods[key], SoftRows.of(q.to_numpy().T)
-    found = likelihood_left_out(likelihood, columns[key], HeldOutRows(y.astype(np.int32), np.ones(200), soft))
-    for row in soft.at[::20]:
-        part = nv.count(X[["w0"]].iloc[[row]], q.iloc[[row]], schema=nb.schema_)
-        alone = nv.NaiveBayes.from_counts(nb.counts_ - part, model="textbook").fitted_.model.textbook.likelihoods[key]
-        assert found[row] == pytest.approx(alone.log_likelihood(columns[key][[row]])[0], abs=1e-9)
-
-
-def test_the_loss_is_the_cross_entropy_with_the_proportions():
-    rng = np.random.default_rng(0)
-    terms = [rng.normal(size=(3, 50)) for _ in range(2)]
-    q = rng.dirichlet(np.ones(3), 50).T
-    q[:, :10] = np.eye(3)[rng.integers(0, 3, 10)].T
-    y, rows, v = q.argmax(axis=0).astype(np.int32), rng.uniform(0.5, 2, 50), np.array([0.7, 0.2, 0.1, 0.0, -0.1])
-    problem = WeightProblem(terms, RowClasses(y, SoftRows.of(q)), rows, np.zeros(3), RECIPE)
-
-    def loss(v):
-        z = sum(by * term for by, term in zip(v, terms, strict=False)) + v[2:, None]
-        return float(rows @ (np.log(np.exp(z).sum(axis=0)) - (q * z).sum(axis=0)))
-
-    assert rows @ problem.losses(WeightFit(v)) == pytest.approx(loss(v), rel=1e-6)
-    best = problem.solve(WeightFit(v), np.zeros(2), 1e-9).both
-    assert all(loss(best) < loss(best + by * step) for step in np.eye(5)[1:2] for by in (0.05, -0.05) if best[1] > 0.05)
-
-
-def test_agreement_with_a_soft_label_is_its_proportion():
-    q = np.array([[1.0, 0.25], [0.0, 0.75]])
-    truth = RowClasses(np.array([0, 1], dtype=np.int32), SoftRows.of(q))
-    assert truth.agreement(np.array([0, 0])).tolist() == [1.0, 0.25]
-    assert truth.agreement(np.array([1, 1])).tolist() == [0.0, 0.75]
-
-
 # -- the whole model ---------------------------------------------------------------------------------------------------
 
 
@@ -139,14 +91,14 @@ def fitted():
     return X, y, q, nv.NaiveBayes().fit(X, q)
 
 
-def test_the_joint_model_is_better_than_the_textbook_model(fitted):
+def test_the_default_model_is_better_than_the_textbook_model(fitted):
     X, _, q, nb = fitted
     fresh, truth = table(3_000, seed=9)
     labels = np.array(NAMES)[truth]
     textbook = nv.NaiveBayes(model="textbook").fit(X, q)
     losses = [nv.Scores(one.predict_proba(fresh), labels, one.classes_).log_loss for one in (nb, textbook)]
     assert losses[0] < 0.9 * losses[1]
-    assert "joint model" in nb.summary()
+    assert "default model" in nb.summary()
 
 
 def test_the_stated_loss_is_that_of_fresh_soft_labels(fitted):

@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from naively.model.joint.document_rows import DocumentRows
-from naively.model.joint.left_out import HeldOutRows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
@@ -15,6 +13,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
 from naively.estimator.refresh import up_to_date
+from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
+from naively.model.default.words import DocumentRows
 from naively.model.recipe import RECIPE
 from naively.stats import Axis, Counts, Table, WordTable
 
@@ -45,7 +45,7 @@ def fitted() -> nv.NaiveBayes:
 
 
 def weights_of(nb: nv.NaiveBayes) -> dict[str, float]:
-    return {term.kind: by for term, by in nb._fitted.state.tuning.learned.weights.items()}
+    return {term.kind: by for term, by in nb.tuning_.learned.weights.items()}
 
 
 # -- what it is for ----------------------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ def test_words_of_a_matrix_have_terms_and_offsets_as_those_of_texts_have():
     assert loss_of(nb, counter.transform(new), y_new) < loss_of(book, counter.transform(new), y_new) - 0.1
     assert loss_of(nb, counter.transform(new), y_new) < loss_of(nv.NaiveBayes().fit(texts, y), new, y_new) + 0.01
     assert {"words", "words that others lack"} & set(weights_of(nb))
-    assert nb._fitted.state.tuning.learned.word_offsets
+    assert nb.tuning_.learned.words
 
 
 def test_how_large_counts_are_matters_too():
@@ -75,7 +75,7 @@ def test_how_large_counts_are_matters_too():
 
 
 def test_terms_of_words_are_those_of_the_texts_that_were_counted():
-    """Also with each row left out of the counts."""
+    """Also by the counts without a row's fold."""
     texts, labels = redundant_texts(80, 1)
     counter = CountVectorizer().fit(texts)
     family = nv.Words(vocabulary=list(counter.get_feature_names_out()))
@@ -83,10 +83,12 @@ def test_terms_of_words_are_those_of_the_texts_that_were_counted():
     of_matrix = nv.NaiveBayes().fit(x, labels).fitted_.model.word_associations["X"]
     model = nv.NaiveBayes(families={"text": family}).fit({"text": texts}, labels).fitted_.model
     of_texts, read = model.word_associations["text"], model.read_rows([{"text": text} for text in texts])["text"]
-    rows = HeldOutRows(y, np.ones(len(y)))
-    found = of_matrix.leave_one_out(DocumentRows.of(x, 1), rows, 1.0)
-    for name, values in of_texts.leave_one_out(read, rows, 1.0).items():
-        assert_allclose(found[name], values, atol=1e-5)
+    order, folds = fold_slices(deal_out(y, 5))
+    ones = np.ones(len(y))
+    cross = CrossFit(None, FittingRows(None, None, {}, y[order], ones, ones, folds), {})
+    found = of_matrix.cross(cross, of_matrix.words_of(DocumentRows.of(x, 1)[order]), 1.0)
+    for term, values in of_texts.cross(cross, of_texts.words_of(read[order]), 1.0).items():
+        assert_allclose(found[term._replace(level="X")], values, atol=1e-5)
     mix = {"words": 0.7, "words that others lack": 0.4}
     assert_allclose(of_matrix.scores(mix, 1.0).word_scores, of_texts.scores(mix, 1.0).word_scores, atol=1e-6)
 
@@ -124,7 +126,7 @@ def test_the_order_of_rows_and_threads_does_not_matter(fitted):
 
 def test_what_is_chosen_on_some_rows_is_not_chosen_on_those_of_one_class(monkeypatch):
     """Some rows follow from their content: whether the table is sorted by class or added up of parts."""
-    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, word_pseudo_rows=100))
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, calibration_rows=100))
     order, half = np.argsort(LABELS, kind="stable"), len(LABELS) // 2
     nb, shuffled = (nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (order, slice(None)))
     merged = nv.merge(*(nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (slice(0, half), slice(half, None))))

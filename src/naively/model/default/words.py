@@ -86,6 +86,9 @@ class DocumentRows:
     def of(cls, x: Matrix, threads: int) -> DocumentRows:
         """Return the words of the rows of a matrix, sparse or dense."""
         x = sparse.csr_array(x)
+        if not x.has_canonical_format:  # a cell may be in parts
+            x = x.copy()
+            x.sum_duplicates()
         x = x if (x.data > 0).all() else sparse.csr_array(x > 0)
         return cls(sparse.csr_array((np.ones(x.nnz, dtype=np.float32), x.indices, x.indptr), shape=x.shape), threads)
 
