@@ -22,7 +22,7 @@ from ..data.frame import Frame
 from ..stats.accumulators import offsets_of
 from ..stats.arithmetic import mix_hashes
 from ..text import TextRows
-from .arrays import kernel_matrix
+from .arrays import distinct_cells, kernel_matrix
 from .counter import TableCounter
 from .encoded_rows import EncodedRows
 
@@ -127,7 +127,7 @@ def number_hashes(numbers: AnyArray, by: Hashes, threads: int = 1) -> Hashes:
 def vector_hashes(vectors: Matrix, name: str = "") -> Hashes:
     """Return a number for each vector of a matrix, dense or sparse; that of equal vectors is the same in both."""
     hashes_of = sparse_hashes if sparse.issparse(vectors) else number_hashes
-    return hashes_of(vectors, multipliers(name, vectors.shape[1]))
+    return hashes_of(distinct_cells(vectors), multipliers(name, vectors.shape[1]))
 
 
 def sparse_hashes(numbers: sparse.csr_array, by: Hashes) -> Hashes:

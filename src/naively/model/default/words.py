@@ -25,6 +25,7 @@ from ..._kernels import Scorer
 from ..._linear_algebra import dot
 from ..._threads import threads_here
 from ..._types import AnyArray, Codes, Floats, Hashes, JsonObject, Longs, Mask, Matrix, Places, Singles, SparseMatrix
+from ...counting.arrays import distinct_cells
 from ...data.column import Column
 from ...data.schema import Schema
 from ...families import Words
@@ -85,10 +86,7 @@ class DocumentRows:
     @classmethod
     def of(cls, x: Matrix, threads: int) -> DocumentRows:
         """Return the words of the rows of a matrix, sparse or dense."""
-        x = sparse.csr_array(x)
-        if not x.has_canonical_format:  # a cell may be in parts
-            x = x.copy()
-            x.sum_duplicates()
+        x = sparse.csr_array(distinct_cells(x))
         x = x if (x.data > 0).all() else sparse.csr_array(x > 0)
         return cls(sparse.csr_array((np.ones(x.nnz, dtype=np.float32), x.indices, x.indptr), shape=x.shape), threads)
 
