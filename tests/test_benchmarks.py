@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from naively.model.joint.coefficients import COEFFICIENTS
-from naively.model.joint.term_kinds import TERM_KINDS
 
 from naively import _kernels as kernels
+from naively.model.default.coefficients import STAGES
 from naively.model.recipe import RECIPE
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
@@ -47,13 +46,12 @@ def test_a_benchmark_runs_on_tiny_data(name, monkeypatch):
 
 
 def test_the_ablation_covers_every_kind_of_term_and_every_choice(monkeypatch):
-    """Kinds that tables of the benchmark have, and the constants of the recipe that list what is compared."""
+    """Whatever a recipe can exclude from a model of tables, and the constants that list what is compared."""
     monkeypatch.syspath_prepend(BENCHMARKS)
-    recipes = [recipe for _, recipe in runpy.run_path(str(BENCHMARKS / "ablation.py"))["VARIANTS"].values()]
-    kinds = {kind.name for kind in TERM_KINDS} - {"texts and vectors", "other columns"} | {COEFFICIENTS}
-    assert kinds == {name for recipe in recipes for name in recipe.left_out}
-    choices = ["value_bins", "pair_bins", "own_ridges", "linear_ridges", "quadratic_alphas", "quadratic_ridges"]
-    choices += ["coefficient_ridges", "coefficients_per_row", "quadratic_features", "own_pairs"]
-    choices += ["folds", "measured_rows", "most_measured", "sample_rows", "floor_rows"]
-    kept = [name for name in choices if all(getattr(recipe, name) == getattr(RECIPE, name) for recipe in recipes)]
-    assert not kept
+    variants = runpy.run_path(str(BENCHMARKS / "ablation.py"))["VARIANTS"].values()
+    kinds = {"values", "pairs", "normal", "quadratic", "own weights", "coefficients"}
+    kinds |= {f"coefficients of {stage}" for stage in STAGES}
+    assert kinds == {name for changed in variants for name in changed.get("excluded", ())}
+    choices = {"value_bins", "linear_ridges", "quadratic_components", "quadratic_shrinkages", "coefficient_ridges"}
+    assert choices | {"folds", "most_measured", "floor_rows"} <= {name for changed in variants for name in changed}
+    assert all(getattr(RECIPE, name) != value for changed in variants for name, value in changed.items())

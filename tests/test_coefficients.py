@@ -341,7 +341,9 @@ def test_triples_tell_what_no_pair_does():
     nb = nv.NaiveBayes().fit(X, y)
     assert (0, 1, 2) in coefficients_of(nb).triples
     assert (nb.predict(new) == truth).all()
-    pairs = type("Pairs", (nv.NaiveBayes,), {"_recipe": replace(RECIPE, excluded=("triples",))})().fit(X, y)
+    pairs = type("Pairs", (nv.NaiveBayes,), {"_recipe": replace(RECIPE, excluded=("coefficients of triples",))})().fit(
+        X, y
+    )
     assert (pairs.predict(new) == truth).mean() < 0.9
     evidence = nb.explain(new[:200])
     assert_allclose(evidence.log_joint, nb.predict_joint_log_proba(new[:200]), atol=1e-9)

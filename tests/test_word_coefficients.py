@@ -140,7 +140,7 @@ def fitted() -> nv.NaiveBayes:
 
 def test_coefficients_lower_the_loss_on_new_texts(fitted):
     texts, y = redundant_texts(1500, 2, 3)
-    recipe = replace(RECIPE, excluded=("word coefficients",))
+    recipe = replace(RECIPE, excluded=("coefficients of words",))
     without = type("WithoutCoefficients", (nv.NaiveBayes,), {"_recipe": recipe})().fit(*redundant_texts(1500, 1, 3))
     assert coefficients_of(fitted)
     assert not coefficients_of(without)

@@ -390,8 +390,8 @@ class RidgePath:
             if place
             else False
         )
-        states, best, lowest = self.states, None, np.inf
-        for ridge in recipe.coefficient_ridges if not empty and stage not in recipe.excluded else ():
+        states, best, lowest, title = self.states, None, np.inf, f"coefficients of {stage}"
+        for ridge in recipe.coefficient_ridges if not empty and title not in recipe.excluded else ():
             states = [state.fitted([*self.ridges, ridge]) for state in states]
             losses = self._losses(states)
             if is_clear(self.least - losses, self.weights):
@@ -403,4 +403,4 @@ class RidgePath:
         self.ridges.append(np.inf if best is None else best[0])
         if best is not None:
             self.chosen[stage], self.states = best
-            self.losses[f"coefficients of {stage}"] = mean_loss(self.least, self.weights)
+            self.losses[title] = mean_loss(self.least, self.weights)

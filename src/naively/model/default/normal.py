@@ -228,7 +228,7 @@ def chosen_settings(cross: CrossFit, rows: NormalRows) -> dict[str, float]:
     if not np.isfinite(ridges[best]).all():
         return {}
     out: dict[str, float] = {RIDGE: recipe.linear_ridges[best]}
-    if not features.sizes():
+    if not features.sizes() or QUADRATIC.kind in recipe.excluded:
         return out
 
     def quadratic(size: int, alpha: float) -> Floats:

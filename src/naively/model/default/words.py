@@ -378,7 +378,7 @@ def fitted_words(
     """
     starts, words = associations.words_of(x)
     kept = frequent_words(words, len(associations.words), len(associations.classes))
-    if not len(kept) or not parts or "word coefficients" in recipe.excluded:
+    if not len(kept) or not parts or "coefficients of words" in recipe.excluded:
         return None
     places = np.full(len(associations.words), -1, dtype=np.int32)
     places[kept] = np.arange(len(kept), dtype=np.int32)
