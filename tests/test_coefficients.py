@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from base64 import b64decode, b64encode
 from dataclasses import replace
 
@@ -403,14 +402,6 @@ def test_the_summary_names_coefficients_and_the_loss_with_them(made):
 # -- explanations ------------------------------------------------------------------------------------------------------
 
 
-def test_contributions_add_up_to_the_score(made):
-    nb, _, (X, _) = made
-    evidence = nb.explain(X[:200])
-    assert_allclose(evidence.log_joint, nb.predict_joint_log_proba(X[:200]), rtol=0, atol=1e-9)
-    lines = evidence.frame().groupby("row")[[f"score of {label}" for label in nb.classes_]].sum().to_numpy()
-    assert_allclose(lines, evidence.log_joint, rtol=0, atol=1e-9)
-
-
 def test_pairs_with_coefficients_are_among_the_contributions():
     (X, y), (new, _) = drawn_rows("pairs that agree")
     nb = nv.NaiveBayes().fit(X, y)
@@ -430,27 +421,7 @@ def test_missing_values_leave_out_what_they_are_part_of(made):
     assert_allclose(evidence.log_joint, nb.predict_joint_log_proba(X), rtol=0, atol=1e-9)
 
 
-def test_one_row_is_answered_as_among_many(made):
-    nb, _, (X, _) = made
-    many = nb.predict_proba(X[:20])
-    for at in range(20):
-        assert_allclose(nb.predict_proba(X.iloc[at].to_dict())[0], many[at], rtol=0, atol=1e-12)
-
-
 # -- files -------------------------------------------------------------------------------------------------------------
-
-
-def test_a_saved_model_answers_the_same_bits(made, tmp_path):
-    nb, _, (X, _) = made
-    nb.save(tmp_path / "model.parquet")
-    twin = nv.load(tmp_path / "model.parquet")
-    assert_array_equal(twin.predict_proba(X), nb.predict_proba(X))
-    assert_array_equal(coefficients_of(twin).table, coefficients_of(nb).table)
-
-
-def test_a_pickle_answers_the_same_bits(made):
-    nb, _, (X, _) = made
-    assert_array_equal(pickle.loads(pickle.dumps(nb)).predict_proba(X), nb.predict_proba(X))
 
 
 def change_table(coefficients, change):
@@ -525,38 +496,6 @@ def test_the_stated_loss_is_near_that_of_new_rows():
 
 
 # -- rows that come and go ---------------------------------------------------------------------------------------------
-
-
-def test_batches_are_one_fit(made):
-    nb, (X, y), (new, _) = made
-    part = nv.NaiveBayes().fit(X[: len(X) // 2], y[: len(y) // 2])
-    for begin in range(len(X) // 2, len(X), len(X) // 4):
-        part.partial_fit(X[begin : begin + len(X) // 4], y[begin : begin + len(X) // 4])
-    assert_allclose(part.predict_proba(new), nb.predict_proba(new), rtol=0, atol=1e-9)
-    assert coefficients_of(part) is not None
-
-
-def test_merged_halves_are_one_fit(made):
-    nb, (X, y), (new, _) = made
-    halves = [nv.NaiveBayes().fit(X[at::2], y[at::2]) for at in range(2)]
-    assert_allclose(nv.merge(halves).predict_proba(new), nb.predict_proba(new), rtol=0, atol=1e-9)
-
-
-def test_to_forget_rows_is_a_fit_of_the_rest(made):
-    _, (X, y), (new, _) = made
-    gone = np.arange(len(X)) % 4 == 0
-    rest = nv.NaiveBayes().fit(X[~gone], y[~gone])
-    assert coefficients_of(rest) is not None
-    nb = nv.NaiveBayes().fit(X, y).forget(X[gone], y[gone])
-    assert_allclose(nb.predict_proba(new), rest.predict_proba(new), rtol=0, atol=1e-9)
-
-
-def test_the_order_of_rows_is_of_no_account(made):
-    """Not by a bit: a fit that has not converged would let the rounding of sums grow."""
-    nb, (X, y), (new, _) = made
-    order = np.random.default_rng(5).permutation(len(X))
-    other = nv.NaiveBayes().fit(X.iloc[order], y[order])
-    assert_array_equal(other.predict_proba(new), nb.predict_proba(new))
 
 
 @pytest.mark.filterwarnings("ignore::naively.StaleWarning")

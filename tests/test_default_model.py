@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from palmerpenguins import load_penguins
 
 import naively as nv
 from naively.cli import main
@@ -51,13 +50,6 @@ def test_evidence_adds_up_by_columns_and_pairs(params):
     assert np.allclose(nb.predict_proba(X).sum(axis=1), 1)
     assert any(" × " in name for name in evidence.columns)
     assert str(nb.explain(X.iloc[:1]))
-
-
-def test_one_row_and_many_are_answered_alike(fitted):
-    nb, X, _ = fitted
-    many = nb.predict_proba(X)
-    for row in (0, 3, 200):
-        assert np.array_equal(nb.predict_proba(X.iloc[row].to_dict())[0], many[row])
 
 
 def test_rows_and_columns_in_any_order_units_and_weights_change_nothing(fitted):
@@ -335,22 +327,6 @@ def test_rows_without_a_label_are_learned_beside_the_joint_model():
     assert losses[0] < losses[1]
 
 
-def test_the_summary_says_which_weights_were_fitted_and_their_gain(fitted):
-    nb, _, _ = fitted
-    said = nb.summary()
-    assert "7 columns alone, pairs of columns, all columns at once" in said
-    losses = list(nb.tuning_.learned.loss.values())
-    assert losses == sorted(losses, reverse=True)
-    assert all(f"{loss:.3g} with" in said for loss in losses)
-
-
-def test_each_fold_weighs_its_evidence_anew():
-    X, y = penguins()
-    auto, book = (nv.cross_validate(X, y, model=model, cv=5) for model in ("auto", "textbook"))
-    assert auto.brier < book.brier
-    assert auto.accuracy > book.accuracy
-
-
 def test_a_row_of_missing_values_is_answered_as_frequent_as_the_classes_are():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
@@ -359,18 +335,6 @@ def test_a_row_of_missing_values_is_answered_as_frequent_as_the_classes_are():
     nb = nv.NaiveBayes(model="auto").fit(X, y)
     nothing = dict.fromkeys(X)
     assert np.abs(nb.predict_proba(nothing)[0] - np.bincount(y) / 400).max() < 0.1
-
-
-def test_models_over_the_same_bins_merge(fitted):
-    nb, X, y = fitted
-    parts = [
-        nv.NaiveBayes(families=nb.schema_, model="auto").fit(X.iloc[rows], y.iloc[rows])
-        for rows in (slice(0, None, 2), slice(1, None, 2))
-    ]
-    both = nv.merge(parts)
-    assert both.calibrated_
-    assert np.allclose(both.predict_proba(X), nb.predict_proba(X), rtol=0, atol=1e-9)
-    assert both.counts_.joint == nb.counts_.joint
 
 
 def test_models_over_the_same_bins_that_keep_no_rows_add_their_counts(fitted):
@@ -387,16 +351,6 @@ def test_models_over_the_same_bins_that_keep_no_rows_add_their_counts(fitted):
     assert np.allclose(both.predict_proba(X), nb.predict_proba(X), rtol=0, atol=1e-9)
 
 
-def test_models_over_different_bins_merge_into_the_model_of_all_rows(fitted):
-    nb, X, y = fitted
-    parts = [nv.NaiveBayes(model="auto").fit(X.iloc[rows], y.iloc[rows]) for rows in (slice(0, 200), slice(200, None))]
-    assert parts[0].counts_.joint.grid != parts[1].counts_.joint.grid
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        both = nv.merge(parts)
-        assert np.allclose(both.predict_proba(X), nb.predict_proba(X), rtol=0, atol=1e-9)
-
-
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
@@ -405,18 +359,6 @@ def test_a_model_from_a_file_is_that_from_memory(fitted, in_a_file):
     other = nv.NaiveBayes(model="auto").fit(in_a_file, target="species")
     assert other.counts_.agrees(nb.counts_, 1e-9)
     assert np.allclose(other.predict_proba(X), nb.predict_proba(X), atol=1e-9)
-
-
-def test_folds_of_a_file_are_answered_by_models_of_their_own(in_a_file):
-    steps, nb, alone = [], nv.NaiveBayes(model="auto"), nv.NaiveBayes(model="auto")
-    done = nv.fit_files(nb, in_a_file, "species", cv=5, progress=lambda *told: steps.append(told[1:]))
-    nv.fit_files(alone, in_a_file, "species")
-    assert done.rows == len(load_penguins())
-    assert nb.counts_.agrees(alone.counts_, 1e-9)
-    size = in_a_file.stat().st_size
-    assert np.allclose(steps, [(size, 3 * size), (size, size)], rtol=0.01)  # after one pass all rows are known
-    book = nv.fit_files(nv.NaiveBayes(model="textbook"), in_a_file, "species", cv=5)
-    assert done.scores.log_loss < book.scores.log_loss
 
 
 def test_counts_of_single_files_make_the_model_of_all(fitted, in_a_file, tmp_path):

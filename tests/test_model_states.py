@@ -233,24 +233,3 @@ def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
     nb.fitted_.state.counts.counter.together = None
     nb.calibrate(X, y)
     assert [hint for hint in nb.schema_.hints if "In pairs of columns" in hint] == made
-
-
-# -- figures of decisions ----------------------------------------------------------------------------------------------
-
-
-def test_rows_without_weight_cost_nothing_though_they_have_no_price():
-    scores = nv.Scores.from_labels(["a", "b", "a"], ["a", None, "b"], weights=[1, 0, 1])
-    assert scores.mean_cost == 0.5
-    assert scores.spread["mean_cost"] > 0
-    assert np.isnan(nv.Scores.from_labels(["a", "b"], ["a", None], weights=[1, 1]).mean_cost)
-
-
-def test_gains_have_no_skill():
-    gains = {("a", "a"): -3.0, ("b", "b"): -1.0, ("a", "b"): 0.0, ("b", "a"): 0.0}
-    scores = nv.Scores.from_labels(["a", "a", "b"], ["a", "a", "b"], cost=gains)
-    assert scores.mean_cost == pytest.approx(-7 / 3)
-    assert scores.baseline.mean_cost == pytest.approx(-2.0)
-    assert np.isnan(scores.skill)
-    costs = {("a", "b"): 1.0, ("b", "a"): 1.0}
-    assert nv.Scores.from_labels(["a", "a", "b"], ["a", "a", "b"], cost=costs).skill == 1.0
-    assert nv.Scores.from_labels(["a", "a"], ["a", "b"], classes=["a", "b"], cost=costs).skill == 0.0

@@ -62,16 +62,6 @@ def test_two_halves_twice_are_each_label_once_in_the_counts_of_pairs():
     assert soft.counts_.joint.agrees(hard.counts_.joint)
 
 
-def test_a_weight_of_two_is_the_row_twice():
-    X, y = table()
-    q, times = softened(y), np.arange(len(y)) % 3
-    weighted = nv.NaiveBayes().fit(X, q, sample_weight=times)
-    rows = np.repeat(np.arange(len(y)), times)
-    repeated = nv.NaiveBayes().fit(X.iloc[rows].reset_index(drop=True), q.iloc[rows].reset_index(drop=True))
-    assert weighted.tuning_.learned is not None
-    assert np.abs(weighted.predict_proba(X) - repeated.predict_proba(X)).max() < 1e-6
-
-
 def test_class_weights_multiply_proportions():
     X, y = table()
     q, by = softened(y), {"a": 1.0, "b": 2.0, "c": 5.0}
@@ -109,41 +99,11 @@ def test_the_stated_loss_is_that_of_fresh_soft_labels(fitted):
     assert nb.tuning_.loss_after == pytest.approx(cross_entropy, rel=0.05)
 
 
-def test_saved_models_explanations_and_scores(fitted, tmp_path):
-    X, y, _, nb = fitted
-    nb.save(tmp_path / "soft.parquet")
-    again = nv.load(tmp_path / "soft.parquet")
-    assert np.array_equal(again.predict_proba(X), nb.predict_proba(X))
-    evidence = nb.explain(X.iloc[:1])
-    assert evidence.probabilities == pytest.approx(nb.predict_proba(X.iloc[:1]), abs=1e-9)
-    assert nb.score(X, np.array(NAMES)[y]) > 0.7
-
-
-def test_rows_that_come_and_go_leave_the_model_of_one_fit(fitted):
-    X, _, q, nb = fitted
-    more, truth = table(100, seed=4)
-    soft = softened(truth, seed=2)
-    both = [pd.concat(parts, ignore_index=True) for parts in ((X, more), (q, soft))]
-    whole = nv.NaiveBayes().fit(*both).predict_proba(X)
-    after = nv.NaiveBayes().fit(X, q).partial_fit(more, soft)
-    assert np.abs(after.predict_proba(X) - whole).max() < 1e-6
-    merged = nv.merge(nb, nv.NaiveBayes().fit(more, soft))
-    assert np.abs(merged.predict_proba(X) - whole).max() < 1e-6
-    assert np.abs(after.forget(more, soft).predict_proba(X) - nb.predict_proba(X)).max() < 1e-6
-
-
 def test_weights_are_fitted_anew_by_calibrate(fitted):
     X, _, q, nb = fitted
     again = nv.NaiveBayes().fit(X, q).calibrate(X, q)
     assert again.calibrated_
     assert np.abs(again.predict_proba(X) - nb.predict_proba(X)).max() < 1e-9
-
-
-def test_the_order_of_rows_does_not_matter(fitted):
-    X, _, q, nb = fitted
-    order = np.random.default_rng(0).permutation(len(X))
-    other = nv.NaiveBayes().fit(X.iloc[order].reset_index(drop=True), q.iloc[order].reset_index(drop=True))
-    assert np.abs(other.predict_proba(X) - nb.predict_proba(X)).max() < 1e-6
 
 
 def test_rows_of_no_proportion_are_no_rows(fitted):

@@ -12,7 +12,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
-from naively.estimator.refresh import up_to_date
 from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
 from naively.model.default.words import DocumentRows
 from naively.model.recipe import RECIPE
@@ -112,18 +111,6 @@ def test_a_matrix_may_lie_in_any_form(fitted, form):
     assert_allclose(nb.predict_proba(new), fitted.predict_proba(X), atol=1e-9)
 
 
-def test_evidence_adds_up(fitted):
-    evidence = fitted.explain(X[:40])
-    assert_allclose(evidence.log_joint, fitted.predict_joint_log_proba(X[:40]), atol=1e-9)
-    assert_allclose(evidence.probabilities, fitted.predict_proba(X[:40]), atol=1e-9)
-
-
-def test_the_order_of_rows_and_threads_does_not_matter(fitted):
-    order = np.random.default_rng(1).permutation(len(LABELS))
-    other = nv.NaiveBayes(n_jobs=3).fit(X[order], LABELS[order])
-    assert_allclose(other.predict_proba(X), fitted.predict_proba(X), atol=1e-4)
-
-
 def test_what_is_chosen_on_some_rows_is_not_chosen_on_those_of_one_class(monkeypatch):
     """Some rows follow from their content: whether the table is sorted by class or added up of parts."""
     monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, calibration_rows=100))
@@ -168,19 +155,6 @@ def test_counts_say_how_much_cells_hold_and_in_how_many_rows_they_do(fitted):
         assert_array_equal(table.n[k], x[label == LABELS].sum(axis=0))
         assert_array_equal(table.n_texts[k], (x[label == LABELS] > 0).sum(axis=0))
     assert table.values == Axis.numbered(120)
-
-
-def test_parts_add_up_to_the_model_of_all_rows(fitted, tmp_path):
-    parts = [nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (slice(0, 200), slice(200, None))]
-    parts[0].save(tmp_path / "part.parquet", rows=True)
-    merged = nv.merge(nv.load(tmp_path / "part.parquet"), parts[1])
-    batches = nv.NaiveBayes().partial_fit(X[:200], LABELS[:200], classes=["no", "yes"])
-    batches.partial_fit(X[200:], LABELS[200:])
-    more = nv.NaiveBayes().fit(sparse.vstack([X, X[:50]]).tocsr(), [*LABELS, *LABELS[:50]])
-    for nb in (merged, batches, more.forget(X[:50], LABELS[:50])):
-        assert nb.counts_.columns["X"].agrees(fitted.counts_.columns["X"])
-        nb.fitted_ = up_to_date(nb.fitted_)
-        assert_allclose(nb.predict_proba(X), fitted.predict_proba(X), atol=1e-4)
 
 
 def test_a_model_comes_back_from_its_file(fitted, tmp_path):

@@ -175,29 +175,6 @@ def text_rows(nb: nv.NaiveBayes, texts: list[str]):
     return text_rows_of(nb, texts)["text"]
 
 
-def test_a_saved_model_answers_as_before(fitted, tmp_path):
-    fitted.save(tmp_path / "model.parquet")
-    loaded, texts = nv.load(tmp_path / "model.parquet"), redundant_texts(200, 7, 3)[0]
-    np.testing.assert_array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
-    assert {n: len(found.numbers) for n, found in coefficients_of(loaded).items()} == {
-        n: len(found.numbers) for n, found in coefficients_of(fitted).items()
-    }
-
-
-def test_one_text_is_answered_as_many(fitted):
-    texts = redundant_texts(50, 8, 3)[0]
-    together = fitted.predict_proba(texts)
-    np.testing.assert_array_equal(np.vstack([fitted.predict_proba([text]) for text in texts]), together)
-
-
-def test_the_order_of_rows_does_not_matter(fitted):
-    texts, y = redundant_texts(1500, 1, 3)
-    order = np.random.default_rng(9).permutation(len(y))
-    other = nv.NaiveBayes().fit([texts[at] for at in order], y[order])
-    asked = redundant_texts(200, 10, 3)[0]
-    np.testing.assert_allclose(other.predict_proba(asked), fitted.predict_proba(asked), atol=5e-3)
-
-
 def test_words_of_forgotten_texts_have_no_coefficient():
     texts, y = redundant_texts(800, 11)
     secret = [f"topic0x0 topic0x1 secretword{at % 3} secretword" for at in range(12)]
