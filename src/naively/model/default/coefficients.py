@@ -82,7 +82,8 @@ class CellLayout:
         size = int(self.grid.offsets[column + 1] - self.grid.offsets[column])
         codes = np.arange(size, dtype=np.int32)
         if column < len(self.grid.numbers):
-            return codes * np.int32(self.merged_bins) // np.int32(size) if size > self.merged_bins else codes
+            # From either end alike: the sign of a number does not matter.
+            return (2 * codes + 1) * self.merged_bins // (2 * size) if size > self.merged_bins else codes
         return np.where(codes < self.most_merged, codes, np.int32(-1))
 
     def codes(self, cells: Cells) -> Codes:
