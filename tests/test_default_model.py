@@ -173,7 +173,7 @@ def test_rows_that_are_kept_come_and_go_whatever_model_answers_meanwhile(fitted)
     assert np.allclose(nb.predict_proba(X), before, rtol=0, atol=1e-9)
 
 
-def test_columns_are_modeled_jointly_in_all_rows_or_in_none(fitted):
+def test_pairs_of_columns_are_counted_in_all_rows_or_in_none(fitted):
     _, X, y = fitted
     nb = nv.NaiveBayes.from_counts(nv.count(X, y), model="auto")
     with pytest.raises(InvalidInput, match=r"100 rows were given, but 344 were counted"):
@@ -314,7 +314,7 @@ def test_a_temperature_divides_the_scores(fitted):
     assert np.allclose(soft.explain(X).probabilities, soft.predict_proba(X), atol=1e-9)
 
 
-def test_rows_without_a_label_are_learned_beside_the_joint_model():
+def test_rows_without_a_label_are_learned_by_the_default_model():
     X, truth = penguins()
     y = truth.where(np.arange(len(truth)) % 3 > 0)
     params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}

@@ -50,7 +50,7 @@ def weights_of(nb: nv.NaiveBayes) -> dict[str, float]:
 # -- what it is for ----------------------------------------------------------------------------------------------------
 
 
-def test_words_of_a_matrix_have_terms_and_offsets_as_those_of_texts_have():
+def test_words_of_a_matrix_have_terms_and_coefficients_as_those_of_texts_have():
     texts, y = redundant_texts(1500, 1, 3)
     counter = CountVectorizer().fit(texts)
     new, y_new = redundant_texts(1500, 2, 3)

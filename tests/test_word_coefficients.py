@@ -161,14 +161,14 @@ def test_random_labels_get_no_coefficients():
 
 def test_contributions_of_words_add_up_to_the_score(fitted):
     texts = redundant_texts(1, 6, 3)[0]
-    model = fitted._fitted.model
+    model = fitted.fitted_.model
     _, by_word = model.scorer.terms["text"].by_word(text_rows(fitted, texts))
     scores, found = by_word.sum(axis=0) + model.scorer.log_prior, model.scorer.log_joint(text_rows_of(fitted, texts), 1)
     np.testing.assert_allclose(scores - scores[0], found[0] - found[0, 0], atol=1e-9)
 
 
 def text_rows_of(nb: nv.NaiveBayes, texts: list[str]):
-    return nb._fitted.model.read_rows([{"text": text} for text in texts])
+    return nb.fitted_.model.read_rows([{"text": text} for text in texts])
 
 
 def text_rows(nb: nv.NaiveBayes, texts: list[str]):
@@ -199,10 +199,10 @@ def test_two_columns_of_texts_beside_a_number():
     table = {"said": texts, "beside": others, "number": np.random.default_rng(15).normal(size=1200)}
     nb = nv.NaiveBayes(families={"said": nv.Words(), "beside": nv.Words()}).fit(table, y)
     assert "beside" not in coefficients_of(nb), "words that have nothing to do with the class"
-    evidence = nb._fitted.model
-    columns = evidence.read_rows([{name: column[at] for name, column in table.items()} for at in range(20)])
-    whole = evidence.contributions(columns, 1).scores.sum(axis=1) + evidence.base
-    wanted = evidence.scorer.log_joint(columns, 1)
+    model = nb.fitted_.model
+    columns = model.read_rows([{name: column[at] for name, column in table.items()} for at in range(20)])
+    whole = model.contributions(columns, 1).scores.sum(axis=1) + model.base
+    wanted = model.scorer.log_joint(columns, 1)
     np.testing.assert_allclose(whole - whole[:, :1], wanted - wanted[:, :1], atol=1e-6)
 
 
