@@ -417,9 +417,8 @@ def fitted_words(
     if best is None:
         return None
     state = start(whole)
-    for ridge in recipe.word_ridges:
-        if ridge >= best:
-            state.fit(ridge)
+    for ridge in recipe.word_ridges[: recipe.word_ridges.index(best) + 1]:
+        state.fit(ridge)
     table = state.table[:, : len(associations.classes)]
     table[np.abs(table) < LEAST] = 0.0
     there = table.any(axis=1)
