@@ -383,14 +383,13 @@ def fitted_words(
     places = np.full(len(associations.words), -1, dtype=np.int32)
     places[kept] = np.arange(len(kept), dtype=np.int32)
     of_rows = WordRows(*_kernels.words_with_offsets(starts, words, associations.totals, places))
-    texts = associations.texts_of(kept)
     order = np.argsort(x.hashes(), kind="stable").astype(np.int32)
 
     def start(part: MeasuredScores) -> WordState:
         """Return the state of rows that do not measure; those that do are in no count either."""
-        rest, visited = texts, order[rows.effective[order] > 0]
+        rest, visited = associations.texts_of(kept), order[rows.effective[order] > 0]
         if part.test is not None:
-            rest, visited = texts.copy(), visited[(visited < part.test.start) | (visited >= part.test.stop)]
+            visited = visited[(visited < part.test.start) | (visited >= part.test.stop)]
             begin, end = (int(of_rows.starts[row]) for row in (part.test.start, part.test.stop))
             classes = np.repeat(rows.y[part.test], np.diff(of_rows.starts[part.test.start : part.test.stop + 1]))
             weights = np.repeat(rows.weights[part.test], np.diff(of_rows.starts[part.test.start : part.test.stop + 1]))
