@@ -440,13 +440,6 @@ def test_folds_choose_weights_anew_or_hold_them(fitted):
     assert nb.leave_one_out(X, y).tuning == "refit"  # in folds, too
 
 
-def test_where_nothing_is_chosen_nothing_is_held():
-    X, y = penguins()
-    anew, held = (nv.cross_validate(X, y, cv=5, model="textbook", tuning=how) for how in ("refit", "fixed"))
-    assert anew.tuning is None
-    assert np.array_equal(anew.posterior, held.posterior)
-
-
 def test_a_temperature_is_held_too():
     X, y = penguins()
     held = nv.cross_validate(X, y, cv=5, model="textbook", temperature="auto", tuning="fixed")
@@ -455,12 +448,6 @@ def test_a_temperature_is_held_too():
     assert held.tuning == "fixed"
     assert found.tuning_.bias is None  # so that the temperature is all that was chosen
     assert np.allclose(held.posterior, as_set.posterior)
-
-
-def test_a_fold_is_taken_out_of_pairs_as_well(fitted):
-    nb, X, y = fitted
-    given = nv.cross_validate(X, y, cv=5, model="auto", families=nb.schema_)
-    assert given.log_loss == pytest.approx(nv.cross_validate(X, y, cv=5, model="auto").log_loss, abs=0.03)
 
 
 def test_a_tuning_that_means_nothing_is_refused():

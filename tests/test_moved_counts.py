@@ -219,17 +219,6 @@ def test_a_pooled_grid_is_near_that_of_all_rows():
     assert np.array_equal(np.searchsorted(discrete.cuts, range(9)), np.searchsorted(exact.cuts, range(9)))
 
 
-def test_parts_of_columns_in_another_order_pool():
-    rows = [np.arange(600), np.arange(600, 1200)]
-    first = counted(TABLE.iloc[rows[0]], Y[rows[0]], grid_on(TABLE, rows[0]))
-    turned = TABLE[[*LABELS[::-1], *NUMBERS[::-1]]]
-    second = counted(turned.iloc[rows[1]], Y[rows[1]], grid_on(TABLE, rows[1], NUMBERS[::-1], LABELS[::-1]))
-    grid, _ = pooled_grid([first, second])
-    assert grid.names == (*NUMBERS, *LABELS)
-    both = moved_counts(first, grid) + moved_counts(second, grid)
-    assert both.products[:, 0, 0].sum() == 1200
-
-
 def test_numbers_that_parts_share_are_one_number():
     """Brought to the scale of each part and back, they differ by rounding; no cut comes between."""
     x = np.round(np.random.default_rng(0).normal(size=400) * 3) / 10

@@ -112,16 +112,6 @@ def test_one_row_at_a_time_after_five_reaches_it_too():
     assert nb.fitted_.state.tuning.learned is weights  # one row in fifty: weights are those of the other fifty
 
 
-def test_weights_and_missing_values_are_kept_with_their_rows():
-    X, y = flowers(60)
-    X.iloc[3, 0], X.iloc[7, 4] = np.nan, None
-    w = np.random.default_rng(1).uniform(0.5, 2, 60)
-    w[9] = 0.0
-    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20], sample_weight=w[:20])
-    nb.partial_fit(X[20:], y[20:], sample_weight=w[20:])
-    assert np.allclose(nb.predict_proba(X), nv.NaiveBayes().fit(X, y, sample_weight=w).predict_proba(X), atol=1e-9)
-
-
 def test_copies_and_pickles_go_on_apart():
     X, y = flowers(80)
     nb = nv.NaiveBayes().partial_fit(X[:30], y[:30])
@@ -193,15 +183,6 @@ def test_rows_of_little_weight_fit_weights_like_rows():
 
 
 # -- rows that come in other forms, and go -----------------------------------------------------------------------------
-
-
-def test_forgetting_of_first_rows_is_never_having_seen_them():
-    X, y = either_or(120)
-    nb = nv.NaiveBayes().partial_fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
-    nb.forget(X[60:], y[60:])
-    assert np.allclose(nb.predict_proba(X), nv.NaiveBayes().fit(X[:60], y[:60]).predict_proba(X), atol=1e-9)
-    nb.forget(X[30:60], y[30:60])
-    assert kind(nb) is kind(nv.NaiveBayes().fit(X[:30], y[:30]))
 
 
 def test_counts_that_are_held_forget_what_was_fitted_before():

@@ -130,11 +130,6 @@ def test_a_weight_of_two_is_two_rows_and_one_of_zero_none():
     assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=0.02)
 
 
-def test_rows_left_out_are_scored_as_rows_that_are_new(fitted):
-    new = counts_of_words(2_000, seed=31)
-    assert fitted.leave_one_out(X, LABELS).log_loss == pytest.approx(loss_of(fitted, *new), rel=0.2)
-
-
 def test_words_that_are_set_in_another_form_have_their_textbook_score_alone():
     for family in (nv.Words(complement=True), nv.Bernoulli()):
         nb = nv.NaiveBayes(families={"X": family}).fit(X, LABELS)

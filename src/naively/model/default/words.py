@@ -330,6 +330,13 @@ class WordState:
         of_rows = (self.scores, self.targets, self.weights, self.visited)
         _kernels.fit_word_offsets(*of_words, *of_rows, after, PASSES, TOLERANCE, self.table, self.residuals)
 
+    def coefficients(self, words: ModelWords, places: Codes) -> WordCoefficients:
+        """Return the coefficients that are not next to 0, given the places of their words."""
+        table = self.table[:, : self.scores.shape[1]]
+        table[np.abs(table) < LEAST] = 0.0
+        there = table.any(axis=1)
+        return WordCoefficients(words.lexicon, words.numbers[places[there]], table[there], self.ridge)
+
     def all_scores(self) -> Singles:
         """Return the scores of all rows with the coefficients, [row, class]."""
         return self.scores + self.words.scores(self.table, self.scores.shape[1])
@@ -418,10 +425,6 @@ def fitted_words(
     state = start(whole)
     for ridge in recipe.word_ridges[: recipe.word_ridges.index(best) + 1]:
         state.fit(ridge)
-    table = state.table[:, : len(associations.classes)]
-    table[np.abs(table) < LEAST] = 0.0
-    there = table.any(axis=1)
-    lexicon, numbers = associations.words.lexicon, associations.words.numbers[kept[there]]
-    made = WordCoefficients(lexicon, numbers, table[there], state.ridge)
+    made = state.coefficients(associations.words, kept)
     moved = [part._replace(scores=by.T.astype(np.float64)) for part, by in zip(parts, scores, strict=True)]
     return made, mean_loss(least, weights), [whole._replace(scores=state.all_scores().T.astype(np.float64)), *moved]
