@@ -290,6 +290,20 @@ class WordRows(NamedTuple):
     words: Codes
     lengths: Singles
 
+    @classmethod
+    def of(cls, starts: Longs, words: Codes, totals: Floats, kept: Codes) -> WordRows:
+        """Return the rows of some words, given those that have coefficients."""
+        places = np.full(len(totals), -1, dtype=np.int32)
+        places[kept] = np.arange(len(kept), dtype=np.int32)
+        return cls(*_kernels.words_with_offsets(starts, words, totals, places))
+
+    def subtract(self, texts: Singles, rows: FittingRows, some: slice) -> None:
+        """Take some of the rows out of the texts of each class that hold each word, [word, class]."""
+        starts = self.starts[some.start : some.stop + 1]
+        classes = np.repeat(rows.y[some], np.diff(starts))
+        weights = np.repeat(rows.weights[some], np.diff(starts))
+        np.subtract.at(texts, (self.words[starts[0] : starts[-1]], classes), weights.astype(np.float32))
+
     def squares(self, scales: Singles) -> Singles:
         """Return the sum of the scales of the words of each row, times its squared length."""
         out = np.empty(len(self.lengths), dtype=np.float32)
@@ -387,9 +401,7 @@ def fitted_words(
     kept = frequent_words(words, len(associations.words), len(associations.classes))
     if not len(kept) or not parts or "coefficients of words" in recipe.excluded:
         return None
-    places = np.full(len(associations.words), -1, dtype=np.int32)
-    places[kept] = np.arange(len(kept), dtype=np.int32)
-    of_rows = WordRows(*_kernels.words_with_offsets(starts, words, associations.totals, places))
+    of_rows = WordRows.of(starts, words, associations.totals, kept)
     order = np.argsort(x.hashes(), kind="stable").astype(np.int32)
 
     def start(part: MeasuredScores) -> WordState:
@@ -397,29 +409,24 @@ def fitted_words(
         rest, visited = associations.texts_of(kept), order[rows.effective[order] > 0]
         if part.test is not None:
             visited = visited[(visited < part.test.start) | (visited >= part.test.stop)]
-            begin, end = (int(of_rows.starts[row]) for row in (part.test.start, part.test.stop))
-            classes = np.repeat(rows.y[part.test], np.diff(of_rows.starts[part.test.start : part.test.stop + 1]))
-            weights = np.repeat(rows.weights[part.test], np.diff(of_rows.starts[part.test.start : part.test.stop + 1]))
-            np.subtract.at(rest, (of_rows.words[begin:end], classes), weights.astype(np.float32))
+            of_rows.subtract(rest, rows, part.test)
         scales = word_scales(np.maximum(rest, 0), associations.rows, recipe.word_least_scale)
         return WordState(of_rows, scales, part.scores, rows.y, rows.effective, visited)
 
     tests = [part.test for part in parts if part.test is not None]
     weights = np.concatenate([rows.effective[test] for test in tests])
     states = [start(part) for part in parts]
-    if not all(state.unit > 0 for state in states):
-        return None
-    least = np.concatenate([state.losses(test) for state, test in zip(states, tests, strict=True)])
+    least = np.concatenate(list(map(WordState.losses, states, tests)))
     best, lowest, scores = None, np.inf, list[Singles]()
-    for ridge in recipe.word_ridges:
+    for ridge in recipe.word_ridges if all(state.unit > 0 for state in states) else ():
         for state in states:
             state.fit(ridge)
-        losses = np.concatenate([state.losses(test) for state, test in zip(states, tests, strict=True)])
+        losses = np.concatenate(list(map(WordState.losses, states, tests)))
         if is_clear(least - losses, weights):
             best, least, scores = ridge, losses, [state.all_scores() for state in states]
-        lowest = min(lowest, dot(weights, losses))
         if dot(weights, losses) > lowest * (1 + recipe.loss_rise):
             break
+        lowest = min(lowest, dot(weights, losses))
     if best is None:
         return None
     state = start(whole)
