@@ -190,7 +190,7 @@ def test_calibrated_evidence_adds_up(kind):
     joint = nb.predict_joint_log_proba(table)
 
     assert_allclose(joint, nb.tuning_.scale * plain + nb.tuning_.bias, rtol=1e-9, atol=1e-9)
-    assert_allclose(evidence.prior + evidence.scores.sum(axis=1), joint, rtol=1e-9, atol=1e-9)
+    assert_allclose(evidence.base + evidence.scores.sum(axis=1), joint, rtol=1e-9, atol=1e-9)
     assert_allclose(evidence.probabilities, nb.predict_proba(table), rtol=1e-9, atol=1e-12)
     assert_allclose(np.exp(nb.predict_log_proba(table)), nb.predict_proba(table), rtol=1e-9, atol=1e-12)
     assert_array_equal(nb.classes_[evidence.answer], nb.predict(table))

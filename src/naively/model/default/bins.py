@@ -40,20 +40,23 @@ def grid_of(
     """Return the grid for numeric columns, each with row weights, and categorical ones; and a remark on its limits.
 
     All columns share one resolution: how many bins or categories of a column pairs distinguish at most. It is the
-    finest that `most_features` allows.
+    finest that `most_features` allows; where not even two bins of each number are, it is that of the categories alone.
     """
     measured = in_threads(lambda column: measured_column(*column, recipe), numbers)
     wanted, most = coarse_bins(rows, recipe), most_features(classes, recipe)
     sizes = [min(wanted, len(column.fine)) for column in measured] + [len(column.labels) for column in categories]
-    resolution = finest_resolution(sizes, most - 1 - len(measured))
-    bins = [
-        merged_bins(name, column, min(resolution, wanted), recipe) for name, column in zip(names, measured, strict=True)
-    ]
+    room = most - 1 - len(measured)
+    resolution = finest_resolution(sizes, room)
+    coarse = min(resolution, wanted)
+    resolution = resolution or finest_resolution(sizes[len(measured) :], room)
+    bins = [merged_bins(name, column, coarse, recipe) for name, column in zip(names, measured, strict=True)]
     kept = [
         LabelValues(c.name, tuple(c.labels[:resolution]) if min(resolution, len(c.labels)) > 1 else ())
         for c in categories
     ]
-    return Grid(tuple(bins), tuple(kept)), remark_on(resolution, wanted, len(measured), categories)
+    merged = sum(size > max(coarse, 1) for size in sizes[: len(measured)])
+    remark = remark_on(resolution, coarse, merged, categories)
+    return Grid(tuple(bins), tuple(kept)), remark
 
 
 def finest_resolution(sizes: Sequence[int], room: int) -> int:
@@ -83,19 +86,19 @@ def most_features(classes: int, recipe: Recipe) -> int:
     return int(min(recipe.most_features, np.sqrt(PRODUCT_BYTES / 8 / max(classes, 1))))
 
 
-def remark_on(resolution: int, wanted: int, numbers: int, categories: Sequence[Categories]) -> str | None:
-    """Return the remark on what pairs do not distinguish; None if they distinguish everything."""
+def remark_on(resolution: int, bins: int, numbers: int, categories: Sequence[Categories]) -> str | None:
+    """Return the remark on what pairs do not distinguish; None if they distinguish everything.
+
+    The numbers are how many columns of numbers have fewer bins than rows could fill.
+    """
     more = [column.name for column in categories if len(column.labels) > max(resolution, 1)]
-    coarser = bool(numbers) and resolution < wanted
-    if not more and not coarser:
-        return None
-    if resolution == 0:
+    if resolution == 0 and (more or numbers):
         return f"{TOO_MANY} ({numbers + len(categories)}) to count pairs of them."
     names = f"{', '.join(map(repr, more[:NAMED]))}{', …' if len(more) > NAMED else ''}"
     of = f"{more[0]!r}" if len(more) == 1 else f"each of {len(more)} columns ({names})"
-    parts = [f"{resolution} bins of a number"] * coarser
+    parts = [f"{bins or 'no'} bins of a number"] * bool(numbers)
     parts += [f"the {resolution} most frequent labels of {of}"] * bool(more)
-    return f"{IN_PAIRS} {' and '.join(parts)} are distinguished."
+    return f"{IN_PAIRS} {' and '.join(parts)} are distinguished." if parts else None
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------

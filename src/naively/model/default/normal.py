@@ -228,7 +228,7 @@ def chosen_settings(cross: CrossFit, rows: NormalRows) -> dict[str, float]:
     if not np.isfinite(ridges[best]).all():
         return {}
     out: dict[str, float] = {RIDGE: recipe.linear_ridges[best]}
-    if not features.sizes():
+    if not features.sizes() or QUADRATIC.kind in recipe.excluded:
         return out
 
     def quadratic(size: int, alpha: float) -> Floats:
@@ -388,7 +388,7 @@ class QuadraticTable:
     def means(self, products: Floats, rows: float) -> Floats:
         """Return the mean contribution of each column, [column, class], given products of features of all rows."""
         along = product(products, self.components) / max(rows, 1e-300)  # [feature, component]
-        each = np.einsum("fc,kcd,fd->fk", self.components, self.squares, along, optimize=True)
+        each = np.einsum("fc,kcf->fk", self.components, product(self.squares, np.ascontiguousarray(along.T)))
         starts = np.concatenate([self.flags + np.arange(len(self.grid.numbers)), self.offsets[:-1]]).astype(np.int64)
         sizes = np.concatenate([np.ones(len(self.grid.numbers), dtype=np.int64), np.diff(self.offsets)])
         return np.stack([each[begin : begin + size].sum(axis=0) for begin, size in zip(starts, sizes, strict=True)])
