@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 from hypothesis import strategies as st
-from naively.data.grid import Cells, Grid, LabelValues, NumberBins
+from naively.model.default.grid import Cells, Grid, LabelValues, NumberBins
 from naively.stats.pairs import JointCounts
 
 from naively import _kernels as kernels

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naively.data.grid import LEVEL_STEPS, Grid
+from naively.model.default.grid import LEVEL_STEPS, Grid
 from naively.stats.pairs import PRODUCT_UNIT
 
 import naively as nv

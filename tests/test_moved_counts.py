@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naively.data.grid import Grid, LabelValues
+from naively.model.default.grid import Grid, LabelValues
 from naively.model.default.merging import pooled_grid
 from naively.model.default.moved_counts import moved_counts, original_middles
 

@@ -184,7 +184,7 @@ def test_a_value_is_scored_by_how_much_more_frequent_it_is_than_by_chance(case):
             found["values", width, (column,)] = fine @ np.eye(4)[list(bins.wider) if width else range(4)]
     for column, n in enumerate(counts.tables):
         found["values", "each", (numbers + column,)] = n
-        if (levels := case.ordered[column]) >= RECIPE.fewest_levels:
+        if (levels := case.ordered[column]) >= 3:
             n = np.add.reduceat(n[:, :levels], np.arange(0, levels, 2), axis=1)
             found["values", "neighbors", (numbers + column,)] = n
     layout = counts.layout

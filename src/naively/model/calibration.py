@@ -13,6 +13,8 @@ from .recipe import RECIPE, Recipe
 
 # The score below the best beyond which a class is out in any case, and steps at most. Numerical.
 FARTHEST_SCORE, STEPS = 1e5, 60
+# Bounds of the scale of log joints. Numerical.
+LEAST_SCALE, LARGEST_SCALE = 1e-3, 1e2
 
 
 class Calibration(NamedTuple):
@@ -72,7 +74,7 @@ def fit_calibration(rows: CalibrationRows, biased: bool = True) -> Calibration:
     (Akaike's criterion).
     """
     classes, recipe = len(rows.joint), rows.recipe
-    logs = np.append(np.linspace(np.log(recipe.least_scale), np.log(10), 12), 0.0)
+    logs = np.append(np.linspace(np.log(LEAST_SCALE), np.log(10), 12), 0.0)
     start = min(logs, key=lambda log: (penalized_loss(rows, np.array([log])), abs(log)))
     plain = newton(rows, np.array([start]))
     alone = Calibration(float(np.exp(plain[0])), None, penalized_loss(rows, plain))
@@ -97,7 +99,7 @@ def newton(rows: CalibrationRows, at: Floats) -> Floats:
         step *= min(1.0, 2.0 / max(np.abs(step).max(), 1e-300))  # not far at once
         for _ in range(40):
             there = at + step
-            there[0] = np.clip(there[0], np.log(rows.recipe.least_scale), np.log(rows.recipe.largest_scale))
+            there[0] = np.clip(there[0], np.log(LEAST_SCALE), np.log(LARGEST_SCALE))
             then = penalized_loss(rows, there)
             if then <= now + 1e-12 * abs(now):  # as good as rounding lets one see
                 break

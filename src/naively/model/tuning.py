@@ -13,18 +13,20 @@ from ..counting.rows import Rows
 from ..counting.sampled_rows import sample_places
 from ..data.schema import Schema
 from ..stats import Axis, Counts
-from .calibration import Calibration, CalibrationRows, fit_calibration
+from .calibration import LARGEST_SCALE, LEAST_SCALE, Calibration, CalibrationRows, fit_calibration
 from .column_parts import ColumnPart
 from .default.fit import DefaultFit, WordCoefficientsOf
 from .default.joint_counts import JointCounts
 from .leave_one_out import PriorWithout, leave_one_out_log_joint, remaining_rows, rows_at, truth_of
-from .recipe import RECIPE, Recipe
+from .recipe import Recipe
 from .scorer import softened
 from .table_model import TableModel
 
 # Scores of rows and classes that are computed at once to fit a temperature, and of rows, columns and classes to choose
 # λ: with many classes or columns, fewer rows are used than the recipe allows.
 MOST_SCORES, MOST_COLUMN_SCORES = 1 << 22, 1 << 20
+# Rounds over all columns to choose a λ for each, rows at most, and rows in any case. Limits of time.
+ROUNDS, COLUMN_ROWS, FEWEST_ROWS = 3, 5_000, 256
 
 Smoothing = float | dict[str, float]  # one λ for all columns, or one for each
 
@@ -88,9 +90,7 @@ class Tuning:
     def from_json(cls, data: JsonObject, classes: Axis, joint: JointCounts | None, words: WordCoefficientsOf) -> Tuning:
         """Return the tuning that `to_json` described; joint counts and coefficients of words are stored elsewhere."""
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
-        if (bias is not None and len(bias) != len(classes)) or not RECIPE.least_scale <= data[
-            "scale"
-        ] <= RECIPE.largest_scale:
+        if (bias is not None and len(bias) != len(classes)) or not LEAST_SCALE <= data["scale"] <= LARGEST_SCALE:
             raise KeyError("bias or scale")
         own: JsonObject = {"bias": bias, "classes": tuple(classes.labels)}
         if "learned" in data:
@@ -190,7 +190,7 @@ def tune_on_held_out_rows(rows: CalibrationRows, classes: Axis, biased: bool) ->
 
 def tuning_sample(rows: Rows, most: int, schema: Schema, threads: int, recipe: Recipe) -> Rows:
     """Return a sample of the rows by content; all, if they are few enough."""
-    most = min(max(most, recipe.fewest_smoothing_rows), recipe.calibration_rows)
+    most = min(max(most, FEWEST_ROWS), recipe.calibration_rows)
     return rows if rows.target.rows <= most else rows_at(rows, sample_places(rows, most, schema, threads))
 
 
@@ -226,7 +226,7 @@ def _best_smoothing(task: TuningTask) -> Smoothing:
     """Return the λ of least log loss: one for all, or one for each column where that lowers it enough."""
     grid, schema, recipe = task.grid, task.make(1.0).schema, task.recipe
     cells = len(task.counts.classes) * max(len(schema), 1)
-    most = min(MOST_COLUMN_SCORES // cells, recipe.smoothing_rows)
+    most = min(MOST_COLUMN_SCORES // cells, COLUMN_ROWS)
     small = task._replace(rows=tuning_sample(task.rows, most, schema, task.threads, recipe))
     free = [column.name for column in schema if column.family.smoothing is None]
     if small.rows.target.rows * cells > MOST_COLUMN_SCORES or len(free) < 2:
@@ -253,7 +253,7 @@ def _coordinate_descent(task: TuningTask, scores: ColumnScores, start: list[int]
     scale, bias, _ = task.fit(scores.scored(start))
     price = task.recipe.smoothing_price
     which = list(start)
-    for _ in range(task.recipe.smoothing_rounds):
+    for _ in range(ROUNDS):
         before = list(which)
         for column in (at for at, may in enumerate(free) if may):
             others = scores.without(which, column)

@@ -166,7 +166,7 @@ def merged_bins(name: str, column: MeasuredColumn, bins: int, recipe: Recipe) ->
     """Return the bins of a measured column, merged to at most a number of coarse ones."""
     fine = column.fine
     coarse = quantile_groups(fine, bins) if bins and len(column.cuts) else np.zeros(len(fine), dtype=np.int64)
-    wider = quantile_groups(fine, recipe.wide_bins)
+    wider = quantile_groups(fine, recipe.value_bins[0])
     cuts, middles = tuple(column.cuts.tolist()), tuple(column.middles.tolist())
     merged = tuple(coarse.tolist()), tuple(wider.tolist())
     return NumberBins(name, cuts, *merged, middles, column.low, column.high, column.center, column.scale)

@@ -87,7 +87,7 @@ def start_weight(block: Term, blocks: Iterable[Term]) -> float:
 
 def column_alone(term: Term, recipe: Recipe) -> bool:
     """Tell whether a term stands for its column where each column counts by itself."""
-    return term.level in (recipe.wide_bins, values.EACH) or words.column_alone(term)
+    return term.level in (recipe.value_bins[0], values.EACH) or words.column_alone(term)
 
 
 class Candidates(NamedTuple):
