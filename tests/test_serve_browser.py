@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
-pytest.importorskip("starlette", reason="naively[serve] is not installed")
 
 import naively as nv
 

@@ -204,8 +204,9 @@ class Model {
   constructor(flat) {
     Object.assign(this, JSON.parse(JSON.stringify(flat), decoded));
     this.columns = this.columns.map((column) => prepared(column, this.classes.length));
-    this.own = this.columns.map((_, at) => this.terms.filter(({ columns }) => columns.length < 2 && columns[0] === at));
     this.quadratic = this.terms.find(({ kind }) => kind === "quadratic");
+    const single = this.terms.filter((term) => term !== this.quadratic && term.columns.length < 2);
+    this.own = this.columns.map((_, at) => single.filter(({ columns }) => columns[0] === at));
     const pairs = new Map(); // terms of the same columns
     for (const term of this.terms.filter((term) => term !== this.quadratic && term.columns.length > 1))
       pairs.set(String(term.columns), [...(pairs.get(String(term.columns)) || []), term]);
