@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 import naively as nv
 
 from . import file_cases as cases
-from .test_commands import bad, good, run
+from .commands import bad, good, run
 from .test_keep_rows_by_file import EACH, ROWS
 
 pytestmark = pytest.mark.thorough
