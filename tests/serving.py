@@ -10,6 +10,7 @@ import re
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -42,6 +43,10 @@ CSV = {"Content-Type": "text/csv"}
 PLAIN = "import sys; sys.modules['httptools'] = sys.modules['uvloop'] = None; from naively.cli import main; main()"
 
 
+Headers = Mapping[str, str]
+NONE: Headers = {}
+
+
 class Reply(NamedTuple):
     """An answer of the server."""
 
@@ -58,20 +63,16 @@ class Reply(NamedTuple):
 class Client:
     """Sends requests to a server, or to an application in this process."""
 
-    def request(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> Reply:
-        """Send a request, and return the response."""
-        raise NotImplementedError
+    request: Callable[..., Reply]
 
     def get(self, path: str, **headers: str) -> Reply:
         """Get an address."""
         return self.request("GET", path, headers=headers)
 
-    def post(self, path: str, data: object, headers: dict[str, str] | None = None) -> Reply:
+    def post(self, path: str, data: object, headers: Headers = NONE) -> Reply:
         """Send JSON; bytes are sent as they are."""
         body = data if isinstance(data, bytes) else json.dumps(data).encode()
-        return self.request("POST", f"/api/v1/{path}", body, {**JSON, **(headers or {})})
+        return self.request("POST", f"/api/v1/{path}", body, {**JSON, **headers})
 
     def upload(self, data: bytes, options: str = "") -> Reply:
         """Send a file."""
@@ -84,7 +85,7 @@ class Server(Client):
     Use it in a `with`: at the end the process gets SIGTERM, and has to end well.
     """
 
-    def __init__(self, *arguments: object, plain: bool = False, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, *arguments: object, plain: bool = False, environment: Headers = NONE) -> None:
         command = ["-c", PLAIN] if plain else ["-m", "naively"]
         self.process = subprocess.Popen(
             [sys.executable, "-W", "error", *command, "serve", *map(str, arguments), "--port", "0"],
@@ -92,7 +93,7 @@ class Server(Client):
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, **environment},
         )
         assert self.process.stdout is not None
         found = re.search(r"http://(\S+):(\d+)/", self.process.stdout.readline())
@@ -124,13 +125,11 @@ class Server(Client):
         self.process.communicate()
         self.process.returncode = 0
 
-    def request(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> Reply:
+    def request(self, method: str, path: str, body: bytes = b"", headers: Headers = NONE) -> Reply:
         """Send a request, and return the response."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=3600)
         try:
-            connection.request(method, path, body, headers or {})
+            connection.request(method, path, body or None, headers)
             answer = connection.getresponse()
             found = {name.lower(): value for name, value in answer.getheaders()}
             return Reply(answer.status, found, answer.read())
@@ -185,22 +184,18 @@ class App(Client):
             learner.save()
             learner.ahead.close()
 
-    def request(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> Reply:
+    def request(self, method: str, path: str, body: bytes = b"", headers: Headers = NONE) -> Reply:
         """Send a request, and return the response."""
         return asyncio.run(self.ask(method, path, body, headers))
 
-    async def ask(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> Reply:
+    async def ask(self, method: str, path: str, body: bytes = b"", headers: Headers = NONE) -> Reply:
         """Send a request, and return the response."""
-        given = {"host": "127.0.0.1", **{name.lower(): value for name, value in (headers or {}).items()}}
+        given = {"host": "127.0.0.1", **{name.lower(): value for name, value in headers.items()}}
         listed = [(name.encode(), value.encode("latin-1")) for name, value in given.items() if value is not None]
         place, _, query = path.partition("?")
         scope = {"type": "http", "method": method, "path": unquote(place), "query_string": query.encode()}
         sent: list[Any] = []
-        messages = [{"type": "http.request", "body": body or b"", "more_body": False}]
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> Any:
             if not messages:

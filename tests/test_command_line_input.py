@@ -160,7 +160,7 @@ def test_advice_on_the_command_line_holds_no_python() -> None:
     said = bad(2, "forget", model, rows, "-o", "o.parquet")
     assert "--class-weight spam=3" in said
     assert "{" not in said
-    said = bad(2, "fit", new("a,cls", "1,p"), "-t", "cls")
+    said = bad(1, "fit", new("a,cls", "1,p"), "-t", "cls")
     assert "There is 1 row" in said
     assert "--cv 0" in said
 

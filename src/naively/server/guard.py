@@ -56,8 +56,10 @@ class Guard:
     def check_place(self, request: Request) -> None:
         """Refuse a request for another host (DNS rebinding), or that another site made in somebody's browser."""
         host = request.header(b"host")
-        if request.repeated or not host:
-            raise Problem(400, "The request has no Host header, or one of its headers is there twice.")
+        if request.repeated:
+            raise Problem(400, "A header that may occur once, such as Host, is there twice.")
+        if not host:
+            raise Problem(400, "The request has no Host header.")
         name = host_name(host)
         # No name server can point an IP address elsewhere.
         if name not in self.hosts and (self.local or ip_address(name) is None):
