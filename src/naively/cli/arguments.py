@@ -60,6 +60,15 @@ def resolve_column(file: File, given: str, option: str = "--target") -> str:
     raise click.BadParameter(f"there is no column {given!r}{likely(given, tuple(names))}", param_hint=option)
 
 
+def resolve_target(file: File, given: str | None) -> str:
+    """Return the name of the column of the classes; raise an error that lists the columns if none was given."""
+    if given is not None:
+        return resolve_column(file, given)
+    names = [str(name) for name in file.columns()]
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    raise click.UsageError(f"Name the column of the classes by --target; the columns are {shown}.")
+
+
 def resolve_known_target(fitted: FittedClassifier, file: File, given: str | None) -> str:
     """Return the column of the classes: the given one, or the one that the model was fitted with."""
     if given is not None:

@@ -171,19 +171,10 @@ def fit_command(
 
     file = common.file()
     arguments.refuse_overwriting(out, file)
-    if common.target is None:
-        raise click.UsageError(
-            "Name the column of the classes by --target; the columns are "
-            f"{', '.join([*map(str, file.columns())][:12])}{', …' if len(file.columns()) > 12 else ''}."
-        )
-    target = arguments.resolve_column(file, common.target)
-    how = Parameters(
-        families=arguments.parse_families(file, family, texts),
-        model=model_kind,
-        unlabelled=unlabelled,
-        n_jobs=common.n_jobs,
-        **arguments.parse_settings(common.settings, arguments.labels_of_column(file, target)),
-    )
+    target = arguments.resolve_target(file, common.target)
+    given = arguments.parse_settings(common.settings, arguments.labels_of_column(file, target))
+    families = arguments.parse_families(file, family, texts)
+    how = Parameters(families=families, model=model_kind, unlabelled=unlabelled, n_jobs=common.n_jobs, **given)
     if keep_rows:
         if out is None:
             raise click.UsageError(
@@ -192,37 +183,33 @@ def fit_command(
         refuse_rows_of_textbook(how)
     ignored = [arguments.resolve_column(file, name, "--ignore") for name in ignore]
     weight = common.weight_column(file)
+    folds = default_folds(how, file, keeping) if cv is None else cv
     with warnings_as_notes(common.quiet), ProgressBar("Counting", common.quiet) as bar:
-        fitted, fit = fit_model_to_files(
-            how,
-            file,
-            target,
-            ignore=ignored,
-            weight=weight,
-            cv=default_folds(how, file, keeping) if cv is None else cv,
-            **keeping,
-            keep_rows=keep_rows is not False,
-            progress=bar,
-            normalize_weight=normalize_weight,
-        )
+        keeping |= {"keep_rows": keep_rows is not False, "normalize_weight": normalize_weight, "progress": bar}
+        fitted, fit = fit_model_to_files(how, file, target, ignore=ignored, weight=weight, cv=folds, **keeping)
     if conformalize:
         fitted = with_scores_of_files(fitted, file, target, weight)
     if out is not None:
         anywhere = fitted.with_parameters(n_jobs=None)  # the number of threads belongs to this machine
         save_model(anywhere, out, rows=bool(keep_rows))
     if common.as_json:
-        data = {**fit_as_json(fitted, fit), "model": out}
-        print_json(data | render.kept_rows_as_json(fitted, in_file=bool(keep_rows)))
+        print_json(
+            {**fit_as_json(fitted, fit), "model": out, **render.kept_rows_as_json(fitted, in_file=bool(keep_rows))}
+        )
     elif not common.quiet:
-        last = ["The model was not saved: add -o model.parquet to save it."]
-        if out is not None:
-            size = render.size_text(Path(out).stat().st_size)
-            held = render.rows_in_file(fitted, in_file=bool(keep_rows))
-            following = f"naively predict {shlex.quote(out)} new.csv -o answers.csv"
-            last = [f"Wrote {out} ({size}), which holds {held}. Next: {following}"]
+        last = [output_line(fitted, out, rows=bool(keep_rows))]
         if cv is None and fit.scores is None and not fit.by_file:
             last.append(f"So many rows are not cross-validated by default: --cv {FOLDS} does it in one more pass.")
         print_fit(fitted, fit, common.files, last)
+
+
+def output_line(fitted: FittedClassifier, out: str | None, *, rows: bool) -> str:
+    """Return where the model was written, which rows the file holds, and the next command."""
+    if out is None:
+        return "The model was not saved: add -o model.parquet to save it."
+    size, held = render.size_text(Path(out).stat().st_size), render.rows_in_file(fitted, in_file=rows)
+    following = f"naively predict {shlex.quote(out)} new.csv -o answers.csv"
+    return f"Wrote {out} ({size}), which holds {held}. Next: {following}"
 
 
 def default_folds(parameters: Parameters, file: File, keeping: OptionValues) -> int:

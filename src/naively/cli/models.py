@@ -62,20 +62,10 @@ def print_model(fitted: FittedClassifier, model: str, as_json: bool) -> None:
         if isinstance(pairs := settings[name], dict):
             settings[name] = {",".join(map(str, k)) if isinstance(k, tuple) else str(k): v for k, v in pairs.items()}
     if as_json:
-        print_json(
-            {
-                "model": model,
-                "version": __version__,
-                "rows": as_row_count(rows),
-                "target": target,
-                "classes": render.class_summaries(counts),
-                "columns": columns,
-                "notes": notes,
-                "settings": settings,
-                "scored_rows": None if scores is None else as_row_count(scores.rows),
-                **render.kept_rows_as_json(fitted),
-            }
-        )
+        data: JsonObject = {"model": model, "version": __version__, "rows": as_row_count(rows), "target": target}
+        data |= {"classes": render.class_summaries(counts), "columns": columns, "notes": notes, "settings": settings}
+        data["scored_rows"] = None if scores is None else as_row_count(scores.rows)
+        print_json(data | render.kept_rows_as_json(fitted))
         return
     page = console()
     of = f" of {printable(target)}" if target else ""

@@ -213,14 +213,7 @@ def explain_command(common: Common, row: int, against: str | None, fractions: bo
         why = f"most probable: {most_probable}, {of_most_probable.probabilities[0].max():.3f}"
         none = f"No answer: the expected cost of each is above --reject {fitted.parameters.reject or 0:g} ({why})"
         lines.append(none if answer is None else f"Answer: {answer} (least expected cost; {why})")
-    lines += str(evidence).splitlines()
-    if "intervals" in sets:
-        low, high = sets["intervals"][str(label)]
-        kind = "Venn–Abers" if wanted.level is None else f"{wanted.level:.4g} interval"
-        lines.append(f"P({label}) between {low:.3f} and {high:.3f} ({kind})")
-    if "set" in sets:
-        listed = ", ".join(map(str, sets["set"]))
-        lines.append(f"Classes that cannot be ruled out at level {wanted.set_level:.4g}: {listed}")
+    lines += [*str(evidence).splitlines(), *certainty_lines(sets, str(label), wanted)]
     lines = [printable(line) for line in lines]
     for name in evidence.provenance.texts:
         for line in ["", *evidence.message(0, name).splitlines()]:
@@ -229,6 +222,19 @@ def explain_command(common: Common, row: int, against: str | None, fractions: bo
     if fractions and fitted.weights is None:  # weighted contributions are not fractions of counts
         lines += ["", *map(printable, evidence.fractions().splitlines())]
     click.echo("\n".join(lines))
+
+
+def certainty_lines(sets: JsonObject, label: str, wanted: Certainty) -> list[str]:
+    """Return the interval of the answer's probability and the set of classes, as lines."""
+    lines = []
+    if "intervals" in sets:
+        low, high = sets["intervals"][label]
+        kind = "Venn–Abers" if wanted.level is None else f"{wanted.level:.4g} interval"
+        lines.append(f"P({label}) between {low:.3f} and {high:.3f} ({kind})")
+    if "set" in sets:
+        listed = ", ".join(map(str, sets["set"]))
+        lines.append(f"Classes that cannot be ruled out at level {wanted.set_level:.4g}: {listed}")
+    return lines
 
 
 def certainty_json(fitted: FittedClassifier, table: pa.Table, wanted: Certainty) -> JsonObject:
