@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naively.model.default.grid import Grid, LabelValues
 from naively.model.default.merging import pooled_grid
 from naively.model.default.moved_counts import moved_counts, original_middles
 
 import naively as nv
 from naively.errors import IncompatibleCounts
 from naively.model.default.bins import Categories, grid_of, with_middles_of
+from naively.model.default.grid import Grid, LabelValues
 from naively.model.recipe import RECIPE
 from naively.stats import Counts
 
