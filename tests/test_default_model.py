@@ -23,7 +23,7 @@ from naively.model.default.fit import described_weights
 from naively.model.default.likelihoods import REST
 from naively.model.default.model import DefaultModel
 from naively.model.default.normal import LINEAR
-from naively.model.default.terms import Term
+from naively.model.default.rows import Term
 from naively.model.recipe import RECIPE
 
 from .tables import penguins

@@ -10,7 +10,7 @@ from naively.counting.rows import labeled_rows
 from naively.data.frame import frame_of
 from naively.explain.contributions import explained
 from naively.families import Settings
-from naively.model.estimate import empirical_prior
+from naively.model.column_parts import empirical_prior
 from naively.model.leave_one_out import empirical_without, leave_one_out_posterior, truth_of
 from naively.model.protocols import Contributions, FittedModel
 from naively.model.scorer import AdditiveModel

@@ -29,8 +29,7 @@ from naively.model.default.normal import (
     cross_terms,
 )
 from naively.model.default.pairs import PAIRS, PairColumns, cross_pairs
-from naively.model.default.rows import CrossFit, deal_out, first_clear, fold_slices
-from naively.model.default.terms import Term
+from naively.model.default.rows import CrossFit, Term, deal_out, first_clear, fold_slices
 from naively.model.default.values import cross_values
 from naively.model.default.weights import Candidates
 from naively.model.recipe import RECIPE

@@ -17,10 +17,9 @@ from sklearn.base import clone
 import naively as nv
 from naively import NaiveBayes, StaleWarning
 from naively.errors import InvalidInput, InvalidSetting
-from naively.model.calibration import LARGEST_SCALE, LEAST_SCALE, CalibrationRows, fit_calibration
 from naively.model.recipe import RECIPE
 from naively.model.scorer import softened
-from naively.model.tuning import tuning_sample
+from naively.model.tuning import LARGEST_SCALE, LEAST_SCALE, CalibrationRows, fit_calibration, tuning_sample
 
 from .retuned import retune
 from .table_cases import KINDS, LABELS, ROWS, WEIGHTS

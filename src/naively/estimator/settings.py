@@ -18,8 +18,8 @@ from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..families import Bins, Family, Settings, Words
 from ..families.family import Estimate, Missing, Unseen
-from ..model.calibration import LARGEST_SCALE, LEAST_SCALE
 from ..model.recipe import RECIPE, Recipe
+from ..model.tuning import LARGEST_SCALE, LEAST_SCALE
 
 # What users may give for a setting.
 FamilyLike: TypeAlias = str | Family | type[Family]

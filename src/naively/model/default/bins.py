@@ -157,11 +157,6 @@ def tail_cuts(value_rows: Floats, outermost: Mask, recipe: Recipe) -> set[int]:
     return {place for place in places if place < len(inner) - 1}
 
 
-def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int, recipe: Recipe) -> NumberBins:
-    """Return the bins of a column with these cuts, merged to at most a number of coarse ones."""
-    return merged_bins(name, measured_column(column, weights, recipe, cuts), bins, recipe)
-
-
 def merged_bins(name: str, column: MeasuredColumn, bins: int, recipe: Recipe) -> NumberBins:
     """Return the bins of a measured column, merged to at most a number of coarse ones."""
     fine = column.fine
@@ -183,27 +178,6 @@ def bin_medians(x: Floats, weights: Floats, fine: Floats) -> Floats:
     return np.asarray(first / 2 + second / 2)
 
 
-def with_middles_of(grid: Grid, numbers: Floats, weights: Floats) -> Grid:
-    """Return the grid with the middles of its bins from other rows, [row, column of numbers].
-
-    A middle is the median of the rows that the grid was made from, and so it may be the number of a row that was
-    forgotten; so may the number that nearly all rows shared, at which a column without a scale is clipped. Nothing that
-    was counted depends on either: cuts, coarse bins, bounds and scales stay.
-    """
-    found = []
-    for bins, column in zip(grid.numbers, numbers.T, strict=True):
-        there = ~np.isnan(column) & (weights > 0)
-        x, w = column[there], weights[there]
-        fine = np.asarray(np.bincount(np.searchsorted(bins.cuts, x), w, len(bins.coarse)), dtype=np.float64)
-        middles = (bin_medians(x, w, fine) / 2 - bins.center / 2) * 2 * bins.scale
-        bins = replace(bins, middles=tuple(middles.tolist()))
-        if not bins.scale:
-            usual = most_frequent_number(x, w)
-            bins = replace(bins, low=usual, high=usual, center=usual)
-        found.append(bins)
-    return Grid(tuple(found), grid.labels)
-
-
 def without_middles(grid: Grid, touched: Mask) -> Grid:
     """Return the grid with middles halfway between cuts in some of its fine bins, where there are no rows to look at.
 
@@ -218,12 +192,6 @@ def without_middles(grid: Grid, touched: Mask) -> Grid:
         middles = np.where(touched[begin:end], halfway, np.array(bins.middles))
         found.append(replace(bins, middles=tuple(middles.tolist())))
     return Grid(tuple(found), grid.labels)
-
-
-def most_frequent_number(x: Floats, weights: Floats) -> float:
-    """Return the most frequent number; 0 if there is none."""
-    values, value_rows = value_weights(x, weights)
-    return float(values[np.argmax(value_rows)]) if len(values) else 0.0
 
 
 def clipping_range(values: Floats, value_rows: Floats, clipped: float) -> tuple[float, float]:

@@ -24,8 +24,7 @@ from ..._threads import threads_here
 from ..._types import Flags, Floats, Longs, Matrix
 from ...stats import Axis
 from .grid import Cells, Grid
-from .rows import FittingRows, first_clear, row_losses
-from .terms import Term, Terms
+from .rows import FittingRows, Term, Terms, first_clear, row_losses
 
 if TYPE_CHECKING:
     from .rows import CrossFit

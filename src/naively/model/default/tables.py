@@ -20,7 +20,7 @@ from .grid import Grid
 from .joint_counts import JointCounts, log_shares
 from .normal import Features, QuadraticTable, add_linear, add_quadratic
 from .pairs import Columns, Interactions, add_pairs
-from .terms import Term
+from .rows import Term
 from .values import ValueLayout, add_values
 
 

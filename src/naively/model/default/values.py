@@ -17,7 +17,7 @@ from ... import _kernels
 from ..._threads import threads_here
 from ..._types import Codes, Floats, Longs
 from ...stats.accumulators import offsets_of
-from .terms import Term, Terms
+from .rows import Term, Terms
 
 if TYPE_CHECKING:
     from .rows import CrossFit, FittingRows

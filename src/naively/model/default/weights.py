@@ -18,8 +18,7 @@ from ..._types import Codes, Floats, Singles
 from ..recipe import Recipe
 from . import pairs, values, words
 from .pairs import PAIRS, PairColumns
-from .rows import CrossFit, is_clear, log_loss, mean_loss, row_losses
-from .terms import Term, Terms, TermValues
+from .rows import CrossFit, Term, Terms, TermValues, is_clear, log_loss, mean_loss, row_losses
 
 # A gain, in nats, that ends a fit where a ridge is chosen by gains of more than a nat. Numerical.
 ENOUGH = 0.02

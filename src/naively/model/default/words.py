@@ -38,8 +38,7 @@ from ...text import TextReader
 from ..column_parts import INSIDE
 from ..recipe import Recipe
 from .likelihoods import VECTORS
-from .rows import CrossFit, FittingRows, is_clear, mean_loss
-from .terms import Term, Terms, TermValues
+from .rows import CrossFit, FittingRows, Term, Terms, TermValues, is_clear, mean_loss
 
 if TYPE_CHECKING:
     from .coefficients import MeasuredScores
