@@ -61,7 +61,7 @@ def test_plain_numbers_are_read_beside_a_decimal_comma(text: str, number: float)
     from naively.data.cells import CellType, convert_cells, one_number
 
     euros = CellFormat(decimal=",", thousands=".", suffix=" €")
-    assert convert_cells(pa.array([text, "1.234,50 €", None]), CellType("DOUBLE", euros))[0].to_pylist() == [
+    assert convert_cells(pa.array([text, "1.234,50 €", None]), CellType(pa.float64(), euros))[0].to_pylist() == [
         number,
         1234.5,
         None,

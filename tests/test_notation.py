@@ -14,8 +14,7 @@ from numpy.testing import assert_array_equal
 
 import naively as nv
 from naively.cli import main
-from naively.data.cell_format import CellFormat
-from naively.data.number_notation import Unclear, notation, number_from, numbers_from
+from naively.data.cell_format import CellFormat, Unclear, notation, number_from, numbers_from
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
 from naively.files import columns as columns
 

@@ -98,8 +98,8 @@ def test_categories_keep_their_type_where_some_stand_for_no_value(tmp_path, orde
 def test_predicting_from_a_typed_file_takes_one_sample(tmp_path, monkeypatch):
     pq.write_table(TEXTS, tmp_path / "t.parquet")
     nb = nv.NaiveBayes(model="textbook").fit(tmp_path / "t.parquet", target="y")
-    taken, once = [], typed_files.looked_into
-    monkeypatch.setattr(typed_files, "looked_into", lambda *given: taken.append(given) or once(*given))
+    taken, once = [], typed_files.Typed.guess_types
+    monkeypatch.setattr(typed_files.Typed, "guess_types", lambda *given: taken.append(given) or once(*given))
     like = nv.File(tmp_path / "t.parquet").like(nb.schema_)
     list(like.batches())
     assert like.held()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .._types import Floats, Label
-from ..data.cell_format import OF_CLASSES, USUAL, arrow_names, is_no_number
-from ..data.number_notation import LIKELY, Unclear, notation, number_from
+from ..data.arrow_arrays import arrow_strings
+from ..data.cell_format import LIKELY, OF_CLASSES, USUAL, Unclear, is_no_number, notation, number_from
 from ..data.schema import Schema
 from ..errors.message import ANY_VALUE, Message, MissingTexts, Setting
 from ..files.columns import TextsReadAsMissing
@@ -83,7 +83,7 @@ def unclear_numbers(name: str, labels: list[Label], seen: Floats) -> Message | N
     numbers = [label for label, _ in some if LIKELY.fullmatch(label)]
     if not numbers:
         return None
-    if len(numbers) == len(some) and isinstance(found := notation(arrow_names(tuple(numbers))), Unclear):
+    if len(numbers) == len(some) and isinstance(found := notation(arrow_strings(numbers)), Unclear):
         return Message(
             f"{name!r} holds numbers such as {found.example!r}, and nothing shows what {found.sign!r} means, so that "
             "they are taken as labels. Convert the column, or read the file with ",

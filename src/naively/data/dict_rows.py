@@ -16,9 +16,8 @@ from ..stats.axis import is_missing
 from .cell_format import USUAL, exact_names
 from .cells import CellType, NotRead, convert_cells, one_number
 from .column import Column, same_kind
-from .pandas_types import plain_cell, time_texts
 from .schema import Schema, likely
-from .values import another_type, kind_for, seconds, type_of_value
+from .values import another_type, kind_for, plain_cell, seconds, time_texts, type_of_value
 
 # More rows than this are quicker as columns.
 FEW = 16

@@ -16,11 +16,11 @@ from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from ..families import Ordinal
 from ..stats.axis import is_missing
+from . import cells
 from .cell_format import USUAL
 from .column import NOUNS, Column, FamilyLike, FamilySettings, family_of, wants_text
-from .pandas_types import arrow_labels, known_series
 from .schema import Schema, likely
-from .values import ColumnValues
+from .values import ColumnValues, arrow_labels, known_series
 
 # A column of single values, or of vectors.
 FrameColumn = ColumnValues | Matrix
@@ -71,7 +71,7 @@ class Frame:
         numbers = values.written() if asked is None or not wants_text(asked) else None
         if numbers is None or self.rows < 2:
             return replace(column, written=USUAL)
-        return Column(column.name, "whole" if "BIGINT" in numbers.kinds else "number", written=numbers.written)
+        return Column(column.name, "whole" if cells.WHOLE in numbers.kinds else "number", written=numbers.written)
 
     def on(self, schema: Schema) -> Frame:
         """Return the columns of a schema, by name; by position where one of the two has no names."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -16,15 +18,29 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .._frames import is_of_pandas
 from .._types import AnyArray, CellLike, ColumnLike, Floats, Label, Places
 from ..errors import InvalidInput
+from ..errors.message import RowNumber
 from ..stats.axis import is_missing
 from .arrow_arrays import numpy_values
 from .cell_format import USUAL
+from .cells import (
+    BOOLEAN,
+    NUMBER,
+    TIME,
+    TIMES,
+    WHOLE,
+    ZONED_TIME,
+    CellType,
+    NotRead,
+    TypeGuess,
+    convert_cells,
+    guess_type,
+    is_any,
+)
 from .cells import FEW as LOOKED_AT
-from .cells import TIMES, CellType, NotRead, TypeGuess, convert_cells, guess_type
 from .column import NOUNS, Column, Type, same_kind
-from .pandas_types import arrow_labels, in_seconds, known_objects, refuse_object, time_texts
 
 # Texts are worth a code if each is seen in so many rows.
 SEVERAL = 8
@@ -131,7 +147,7 @@ class ColumnValues:
         """Return how texts are numbers, if all of them are; soon None, for labels."""
         for end in (min(len(self), LOOKED_AT), len(self)):
             found = guess_type(plain_texts(self.arrow(0, end)))
-            if not found.kinds & {"DOUBLE"}:
+            if NUMBER not in found.kinds:
                 return None
         return found
 
@@ -251,14 +267,13 @@ def plain_texts(array: pa.Array) -> pa.Array:
         return pa.array(array.to_pylist(), pa.large_string())
 
 
-def kind_for(column: Column, texts: pa.Array) -> str:
-    """Return the type of DuckDB that texts are read as, so that they are what a column holds."""
+def kind_for(column: Column, texts: pa.Array) -> pa.DataType:
+    """Return what texts are read as, so that they are what a column holds."""
     if column.type == "time":
-        zoned = pc.any(pc.match_substring_regex(texts, TIMES["TIMESTAMPTZ"])).as_py()
-        return "TIMESTAMPTZ" if zoned else "TIMESTAMP"
+        return ZONED_TIME if is_any(pc.match_substring_regex(texts, TIMES[ZONED_TIME])) else TIME
     if column.type == "boolean":
-        return "BOOLEAN"
-    return "BIGINT" if column.type == "whole" and column.kind == "labels" else "DOUBLE"
+        return BOOLEAN
+    return WHOLE if column.type == "whole" and column.kind == "labels" else NUMBER
 
 
 def another_type(column: Column, value: CellLike) -> InvalidInput:
@@ -295,26 +310,27 @@ def type_of(name: str, data: ColumnLike) -> Type | None:
     return type_of_arrow(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
+ARROW_TYPES: dict[Type, Callable[[pa.DataType], bool]] = {
+    "boolean": pa.types.is_boolean,
+    "whole": pa.types.is_integer,
+    "number": lambda kind: pa.types.is_floating(kind) or pa.types.is_decimal(kind),
+    "text": is_text_type,
+    "time": pa.types.is_temporal,
+}
+
+
 def type_of_arrow(name: str, kind: pa.DataType) -> Type | None:
     """Return the type of values of an Arrow type."""
-    is_a = pa.types
-    if is_a.is_null(kind):
+    if pa.types.is_null(kind):
         return None
-    if is_a.is_boolean(kind):
-        return "boolean"
-    if is_a.is_integer(kind):
-        return "whole"
-    if is_a.is_floating(kind) or is_a.is_decimal(kind):
-        return "number"
-    if is_text_type(kind):
-        return "text"
-    if is_a.is_temporal(kind):
-        return "time"
-    raise InvalidInput(
-        f"Column {name!r} holds {kind}, which is neither text nor a number nor a time. Take it apart into "
-        "columns of their own, or leave it out.",
-        column=name,
-    )
+    found = next((of_type for of_type, is_a in ARROW_TYPES.items() if is_a(kind)), None)
+    if found is None:
+        raise InvalidInput(
+            f"Column {name!r} holds {kind}, which is neither text nor a number nor a time. Take it apart into "
+            "columns of their own, or leave it out.",
+            column=name,
+        )
+    return found
 
 
 PYTHON_TYPES: tuple[tuple[type | tuple[type, ...], Type], ...] = (
@@ -388,3 +404,101 @@ def arrow_values_of(name: str, data: AnyArray) -> pa.Array:
             "such as numbers or text.",
             column=name,
         ) from None
+
+
+# -- types of pandas that neither NumPy nor Arrow knows; nothing here imports pandas ----------------------------------
+
+ADVICE = {
+    "complex": "Give the two parts of each as columns of their own: np.real(…) and np.imag(…)",
+    "bytes": "Decode them first, e.g. by .str.decode('utf-8')",
+}
+ELSE = "Take them apart into columns of their own, or leave the column out"
+
+
+class KnownColumn(NamedTuple):
+    """A column as NumPy or Arrow knows it, the levels its type declares, and whether they have an order."""
+
+    data: ColumnLike
+    levels: tuple[Label, ...] | None = None
+    ordered: bool = False
+
+
+def plain_cell(value: CellLike) -> CellLike:
+    """Return a cell as Python's own types have it: an interval as its text, a period as the time when it begins."""
+    if is_of_pandas(value, "Interval"):
+        return str(value)
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return in_seconds(value)
+    return value.start_time.to_pydatetime() if is_of_pandas(value, "Period") else value
+
+
+def in_seconds(times: pa.Array) -> pa.Array:
+    """Return times of NumPy in a unit that Arrow has: months, hours and the like as seconds."""
+    unit = np.datetime_data(times.dtype)[0]
+    known = ("s", "ms", "us", "ns", *(["D"] if isinstance(times, np.ndarray) and times.dtype.kind == "M" else []))
+    return times if unit in known else times.astype(f"{times.dtype.kind}8[s]")
+
+
+def known_objects(data: AnyArray) -> KnownColumn:
+    """Return an array of objects without those that only pandas knows."""
+    kinds = set(map(type, data))
+    if not any(is_of_pandas(kind, "Interval", "Period") for kind in kinds):
+        return KnownColumn(data)
+    plain = np.fromiter(map(plain_cell, data), dtype=object, count=len(data))
+    intervals = [value for value in data if is_of_pandas(value, "Interval")]
+    others = any(isinstance(value, str) for value in data)  # texts beside intervals have no place among them
+    if not intervals or others:
+        return KnownColumn(plain)
+    return KnownColumn(plain, tuple(dict.fromkeys(str(value) for value in sorted(intervals))), True)
+
+
+def known_series(series: ColumnLike) -> KnownColumn | None:
+    """Return a series of a type that only pandas has; None if it is of another."""
+    name = type(series.dtype).__name__
+    if name == "SparseDtype":
+        return KnownColumn(np.asarray(series))
+    if name in ("PeriodDtype", "IntervalDtype"):
+        return KnownColumn(np.asarray(series, dtype=object))
+    if name == "CategoricalDtype":
+        return known_categories(series)
+    return None
+
+
+def known_categories(series: ColumnLike) -> KnownColumn:
+    """Return a categorical series of pandas: codes, and categories that a file can hold."""
+    ordered, categories = bool(series.dtype.ordered), np.asarray(series.dtype.categories)
+    if categories.dtype.kind == "O":
+        categories = known_objects(categories).data
+    try:
+        labels = pa.array(categories, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # of several types: whoever reads the cells says so
+        return KnownColumn(np.asarray(series, dtype=object))
+    codes = np.asarray(series.cat.codes if hasattr(series, "cat") else series.codes)
+    data = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), labels)
+    return KnownColumn(data, arrow_labels(labels), ordered)
+
+
+def arrow_labels(labels: pa.Array) -> tuple[Label, ...]:
+    """Return the labels that an Arrow array declares; times as their texts, which is how they are counted."""
+    return tuple((time_texts(labels) if pa.types.is_temporal(labels.type) else labels).to_pylist())
+
+
+def time_texts(times: pa.Array) -> pa.Array:
+    """Return times as texts, which are the same whatever unit they were held in."""
+    if pa.types.is_timestamp(times.type) and times.type.unit != "us":
+        with suppress(pa.ArrowInvalid):  # nanoseconds are kept
+            times = times.cast(pa.timestamp("us", times.type.tz))
+    return times.cast(pa.string())
+
+
+def refuse_object(name: str, data: AnyArray, row: int) -> None:
+    """Refuse a cell that is neither text nor a number nor a time."""
+    value = data[row]
+    kind = "complex" if isinstance(value, (complex, np.complexfloating)) else type(value).__name__
+    shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:59] + "…"
+    raise InvalidInput(
+        f"Column {name!r} holds objects of type {kind}, which are neither texts nor numbers nor times: ",
+        RowNumber(row),
+        f" holds {shown}. {ADVICE.get(kind, ELSE)}.",
+        column=name,
+    )

@@ -17,7 +17,7 @@ import pyarrow as pa
 from .._types import TableLike
 from ..data.encoding import ROWS
 from ..errors import InvalidInput, UnreadableRows
-from .typed import Typed, up_to
+from .typed import Kinds, Typed, some_rows
 
 # Batches are held in memory up to so many bytes; more are written to a temporary file.
 HELD = 1 << 26
@@ -112,9 +112,6 @@ def _ibis_batches(table: Any) -> Batches:
 class StreamPart(Typed):
     """A stream as a part of a `File`: its columns have types of Arrow."""
 
-    row_bytes, size = 0.0, 0  # neither is known
-    path = None
-
     def __init__(self, opened: OpenStream, shown: str) -> None:
         self.shown, self._opened, self._keeping = shown, opened, True
 
@@ -126,12 +123,10 @@ class StreamPart(Typed):
     def _types(self) -> pa.Schema:
         return self._rows.schema
 
-    def batches(
-        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
-    ) -> Iterator[pa.RecordBatch]:
+    def batches(self, types: Kinds, rows: int, limit: int | None, threads: int | None) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns."""
         some = limit is not None  # a look at the first rows, which are read again in any case
-        yield from up_to(self._rows.again(keeping=some or self._keeping), types, limit)
+        yield from some_rows(self._rows.again(keeping=some or self._keeping), types, limit)
 
     def keep_no_more(self) -> None:
         """Let the next reading be the last: rows that come are not kept to be read again."""
@@ -141,9 +136,6 @@ class StreamPart(Typed):
 class DatasetPart(Typed):
     """A dataset of PyArrow as a part of a `File`; it can be read again, and only the columns that are needed."""
 
-    row_bytes, size = 0.0, 0
-    path = None
-
     def __init__(self, dataset: Any, shown: str) -> None:
         self.shown, self._dataset = shown, dataset
 
@@ -151,13 +143,11 @@ class DatasetPart(Typed):
     def _types(self) -> pa.Schema:
         return self._dataset.schema
 
-    def batches(
-        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
-    ) -> Iterator[pa.RecordBatch]:
+    def batches(self, types: Kinds, rows: int, limit: int | None, threads: int | None) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns."""
         try:
             found = self._dataset.to_batches(columns=list(types), batch_size=rows, use_threads=threads != 1)
-            yield from up_to((batch for batch in found if batch.num_rows), types, limit)
+            yield from some_rows((batch for batch in found if batch.num_rows), types, limit)
         except (pa.ArrowException, OSError) as error:
             raise UnreadableRows(self.shown, None, f"it cannot be read ({error}).") from None
 
