@@ -15,7 +15,7 @@ from .._types import Codes, Floats, Hashes, Places
 from ..data.encoding import block_vectors
 from ..data.frame import Frame
 from ..stats.arithmetic import mix_hashes
-from ..text.rows import text_hashes
+from ..text.reader import text_hashes
 from .counter import TableCounter
 from .row_hash import hash_of_text, label_hashes, vector_hashes
 from .second_pass import encoded_cells

@@ -197,7 +197,7 @@ def split_column(frame: Frame, target: str) -> tuple[Frame, ColumnLike]:
     if target not in frame.columns:
         Schema(tuple(frame.schema()))[target]  # says which columns there are
     columns = {name: values for name, values in frame.columns.items() if name != target}
-    return Frame(columns, frame.rows, named=frame.named, library=frame.library), frame.columns[target].data
+    return Frame(columns, frame.rows, named=frame.named), frame.columns[target].data
 
 
 def split_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, Floats]:

@@ -16,7 +16,7 @@ from ..errors import InvalidInput, RowRefused, infinite_cell
 from ..errors.message import RowNumber, Setting
 from ..families import Bernoulli, Bins, Ordinal, Poisson
 from ..families.poisson import NEVER_NEGATIVE
-from ..text.arrow_buffers import arrow_buffers_of
+from ..text.column import arrow_buffers
 from .cell_format import exact_names, is_one_of, tally
 from .column import Column
 from .frame import Frame
@@ -164,11 +164,8 @@ def unseen_error(column: str, label: Label, row: int | None = None) -> InvalidIn
 
 def text_task(codes: _kernels.TextCodes, texts: pa.Array, missing: int, unseen: int, out: Codes) -> _kernels.TextTask:
     """Return an Arrow array of texts as the kernels encode it, from its buffers."""
-    found = arrow_buffers_of(texts)
-    if found.views is not None:
-        return _kernels.viewed_texts(codes, *found.views, found.bits, found.skipped, missing, unseen, out)
-    assert found.plain is not None
-    return _kernels.plain_texts(codes, *found.plain, found.bits, found.skipped, missing, unseen, out)
+    encode = _kernels.viewed_texts if pa.types.is_string_view(texts.type) else _kernels.plain_texts
+    return encode(codes, *arrow_buffers(texts), missing, unseen, out)
 
 
 # Rows that are read at once: enough to keep threads busy, few enough to stay small beside the data.

@@ -25,7 +25,7 @@ from .values import ColumnValues, arrow_labels, known_series
 # A column of single values, or of vectors.
 FrameColumn = ColumnValues | Matrix
 # The name of the only column of a sparse matrix, and of a list of texts.
-WHOLE, TEXT = "X", "text"
+MATRIX, TEXT = "X", "text"
 
 
 class Frame:
@@ -37,11 +37,10 @@ class Frame:
         rows: int,
         *,
         named: bool = True,
-        library: str | None = None,
         matrix: AnyArray | None = None,
         texts: bool = False,
     ) -> None:
-        self.columns, self.rows, self.named, self.library, self.matrix = dict(columns), rows, named, library, matrix
+        self.columns, self.rows, self.named, self.matrix = dict(columns), rows, named, matrix
         self.texts = texts  # whether it is but a column of texts, which are to be tokenized
 
     @property
@@ -54,28 +53,51 @@ class Frame:
         given = families if isinstance(families, Mapping) else {}
         if self.texts:
             return Schema(tuple(Column.of(name, "text", "words") for name in self.columns))
-        columns = (schema_column(name, values, given.get(name)) for name, values in self.columns.items())
-        return Schema(tuple(self._looked_at(column, given.get(column.name)) for column in columns))
+        return Schema(tuple(self._column(name, values, given.get(name)) for name, values in self.columns.items()))
 
-    def _looked_at(self, column: Column, family: FamilyLike | None) -> Column:
-        """Return a column of texts that may be numbers as those; the cells of arrays are taken as they are.
+    def _column(self, name: str, values: FrameColumn, asked: FamilyLike | None) -> Column:
+        """Return what a column is, by the type of its values, or by its family if it has none.
 
-        One row does not show what a column holds, so that its texts stay texts.
+        Texts that are all numbers are these, but not in arrays; one row does not show what a column holds.
         """
-        values = self.columns[column.name]
-        if not self.named or not isinstance(values, ColumnValues) or values.type != "text" or values.categorical:
+        if not isinstance(values, ColumnValues):
+            return Column.of(name, "vector", None if sparse.issparse(values) else "gaussian")
+        family = None if asked is None else family_of(name, asked)
+        if values.type is None and family is not None and family.name in ("gaussian", "poisson", "bins"):
+            return Column(name, "number")
+        categories = Ordinal(levels=values.levels) if values.ordered else "categorical" if values.categorical else None
+        column = Column.of(name, values.type or "text", categories, values.levels)
+        words = family is not None and family.name == "words"
+        if not self.named or values.type != "text" or values.categorical or words:
             return column
-        asked = None if family is None else family_of(column.name, family)
-        if asked is not None and asked.name == "words":
-            return column
-        numbers = values.written() if asked is None or not wants_text(asked) else None
-        if numbers is None or self.rows < 2:
+        numbers = values.written() if self.rows > 1 and (family is None or not wants_text(family)) else None
+        if numbers is None:
             return replace(column, written=USUAL)
-        return Column(column.name, "whole" if cells.WHOLE in numbers.kinds else "number", written=numbers.written)
+        return Column(name, "whole" if cells.WHOLE in numbers.kinds else "number", written=numbers.written)
 
     def on(self, schema: Schema) -> Frame:
-        """Return the columns of a schema, by name; by position where one of the two has no names."""
-        return self.aligned(schema)._of_kinds(schema)
+        """Return the columns of a schema, by name, or by position where one of the two has no names.
+
+        Vectors are refused where single values were learned, and the reverse; texts are read as the numbers they are.
+        """
+        frame = self.aligned(schema)
+        columns = dict(frame.columns)
+        for column in schema:
+            name, values = column.name, columns[column.name]
+            if column.type == "empty":
+                values = ColumnValues(name, pa.nulls(self.rows))
+            elif isinstance(values, ColumnValues) and values.type == "text" and column.of_texts:
+                values = values.as_in(column)
+            if isinstance(values, ColumnValues) is (column.type == "vector"):
+                now = NOUNS[values.type or "text"] if isinstance(values, ColumnValues) else "vectors"
+                raise InvalidInput(
+                    f"Column {name!r} held {NOUNS[column.type]} when it was learned, and now holds {now}. "
+                    "Convert it to what it was.",
+                    column=name,
+                )
+            columns[name] = values
+        same = all(columns[name] is values for name, values in frame.columns.items())
+        return frame if same else Frame(columns, self.rows, named=frame.named)
 
     def aligned(self, schema: Schema) -> Frame:
         """Return the columns of a schema as they are, by name or by position."""
@@ -89,27 +111,23 @@ class Frame:
             raise InvalidInput(
                 f"The table has no column {missing[0]!r}{more}{likely(missing[0], self.names)}", column=missing[0]
             )
-        return Frame({name: self.columns[name] for name in schema.names}, self.rows, library=self.library)
+        return Frame({name: self.columns[name] for name in schema.names}, self.rows)
 
-    def _of_kinds(self, schema: Schema) -> Frame:
-        """Refuse vectors where single values were learned, and the reverse; read texts as the numbers they are."""
-        if schema.empty:
-            self = self.without_types(schema.empty)
-        read: dict[str, ColumnValues] = {}
-        for column in schema:
-            found = self.columns[column.name]
-            if isinstance(found, ColumnValues) and found.type == "text" and column.of_texts:
-                read[column.name] = found.as_in(column)
-            if isinstance(found, ColumnValues) is (column.type == "vector"):
-                now = NOUNS[found.type or "text"] if isinstance(found, ColumnValues) else "vectors"
-                raise InvalidInput(
-                    f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {now}. "
-                    "Convert it to what it was.",
-                    column=column.name,
-                )
-        if not read:
-            return self
-        return Frame(self.columns | read, self.rows, named=self.named, library=self.library, matrix=self.matrix)
+    def _by_position(self, schema: Schema) -> Frame:
+        whole = [not isinstance(values, ColumnValues) for values in self.columns.values()] == [True]
+        vectors = [column.type == "vector" for column in schema]
+        if self.matrix is not None and vectors == [True]:
+            return Frame({schema.names[0]: self.matrix}, self.rows)
+        if whole and not any(vectors):
+            raise InvalidInput(
+                f"X is a sparse matrix, but NaiveBayes is expecting {len(schema)} features as single columns: give "
+                "X.toarray(), or learn from a sparse matrix, too."
+            )
+        if len(self.columns) != len(schema):
+            raise InvalidInput(
+                f"X has {len(self.columns)} features, but NaiveBayes is expecting {len(schema)} features as input."
+            )
+        return Frame(dict(zip(schema.names, self.columns.values(), strict=True)), self.rows, matrix=self.matrix)
 
     def take(self, at: Places) -> Frame:
         """Return some rows, in this order."""
@@ -121,7 +139,7 @@ class Frame:
             values = self.columns.values()
             taken = in_threads(lambda v: v.take(at) if isinstance(v, ColumnValues) else v[at], values, several)
             columns = dict(zip(self.columns, taken, strict=True))
-        return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
+        return Frame(columns, len(at), named=self.named, matrix=matrix)
 
     def text_bytes(self, name: str) -> float:
         """Return about how many bytes the values of a column take."""
@@ -135,48 +153,18 @@ class Frame:
     def without_types(self, names: Collection[str]) -> Frame:
         """Return the same, some columns without a type, as all their cells are missing."""
         empty = {name: ColumnValues(name, pa.nulls(self.rows)) for name in names}
-        return Frame(self.columns | empty, self.rows, named=self.named, library=self.library)
+        return Frame(self.columns | empty, self.rows, named=self.named)
 
     def only(self, names: Sequence[str]) -> Frame:
         """Return some of the columns."""
         if len(names) == len(self.columns):
             return self
-        return Frame({name: self.columns[name] for name in names}, self.rows, named=self.named, library=self.library)
+        return Frame({name: self.columns[name] for name in names}, self.rows, named=self.named)
 
     def coded(self) -> Frame:
         """Return the same, to be read again and again: texts as codes."""
         columns = {n: v.coded() if isinstance(v, ColumnValues) else v for n, v in self.columns.items()}
-        return Frame(columns, self.rows, named=self.named, library=self.library, matrix=self.matrix)
-
-    def _by_position(self, schema: Schema) -> Frame:
-        whole = [not isinstance(values, ColumnValues) for values in self.columns.values()] == [True]
-        vectors = [column.type == "vector" for column in schema]
-        if self.matrix is not None and vectors == [True]:
-            return Frame({schema.names[0]: self.matrix}, self.rows, library=self.library)
-        if whole and not any(vectors):
-            raise InvalidInput(
-                f"X is a sparse matrix, but NaiveBayes is expecting {len(schema)} features as single columns: give "
-                "X.toarray(), or learn from a sparse matrix, too."
-            )
-        if len(self.columns) != len(schema):
-            raise InvalidInput(
-                f"X has {len(self.columns)} features, but NaiveBayes is expecting {len(schema)} features as input."
-            )
-        columns = dict(zip(schema.names, self.columns.values(), strict=True))
-        return Frame(columns, self.rows, library=self.library, matrix=self.matrix)
-
-
-def schema_column(name: str, values: FrameColumn, family: FamilyLike | None = None) -> Column:
-    """Return what a column is, by the type of its values; of one without any, by the family it shall have."""
-    if isinstance(values, ColumnValues):
-        numbers = family is not None and family_of(name, family).name in ("gaussian", "poisson", "bins")
-        if values.type is None and numbers:
-            return Column(name, "number")
-        categories: FamilyLike | None = "categorical" if values.categorical else None
-        if values.ordered:
-            categories = Ordinal(levels=values.levels)
-        return Column.of(name, values.type or "text", categories, values.levels)
-    return Column.of(name, "vector", None if sparse.issparse(values) else "gaussian")
+        return Frame(columns, self.rows, named=self.named, matrix=self.matrix)
 
 
 def frame_of(X: TableLike) -> Frame:
@@ -184,7 +172,7 @@ def frame_of(X: TableLike) -> Frame:
     if isinstance(X, Frame):
         return X
     if sparse.issparse(X):
-        return Frame({WHOLE: X.tocsr()}, X.shape[0], named=False)
+        return Frame({MATRIX: X.tocsr()}, X.shape[0], named=False)
     if (texts := column_of_texts(X)) is not None:
         return Frame({texts.name: texts}, len(texts), named=False, texts=True)
     if isinstance(X, np.ndarray):
@@ -227,8 +215,7 @@ def text_list(X: Sequence[CellLike]) -> ColumnValues | None:
     if not any(isinstance(text, (str, bytes)) for text in X):
         empty = X and all(is_missing(text) and not isinstance(text, float) for text in X)
         return ColumnValues(TEXT, pa.nulls(len(X), pa.large_string())) if empty else None
-    plain = set(map(type, X)) == {str}  # looked at in one go, for there may be millions
-    if plain:
+    if set(map(type, X)) == {str}:  # looked at in one go, for there may be millions
         return ColumnValues(TEXT, object_array(X), kind="text")
     for row, text in enumerate(X):
         if not (isinstance(text, str) or is_missing(text)):
@@ -346,7 +333,7 @@ def frame_of_table(X: TableLike) -> Frame:
     """Return an Arrow table as a frame."""
     refuse_twice(list(X.schema.names))
     columns = {name: arrow_values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
-    return Frame(columns, X.num_rows, library="pyarrow")
+    return Frame(columns, X.num_rows)
 
 
 def frame_of_any(X: TableLike) -> Frame:
@@ -363,7 +350,7 @@ def frame_of_any(X: TableLike) -> Frame:
         frame = frame.collect()
     # By name: to take a column by its place, narwhals makes a list of all names each time.
     columns = {str(name): series_values(str(name), frame.get_column(name).to_native()) for name in frame.columns}
-    return Frame(columns, len(frame), library=frame.implementation.value)
+    return Frame(columns, len(frame))
 
 
 def series_values(name: str, series: ColumnLike) -> ColumnValues:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from functools import cached_property
+from hashlib import blake2b
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+from scipy import sparse
 
 from .. import _kernels
 from .._kernels import ClassWords, TokenRows
 from .._threads import allowed
-from .._types import Codes, ColumnLike, Floats, Longs, Mask
+from .._types import AnyArray, Codes, ColumnLike, Floats, Hashes, Longs, Mask, Places
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
-from .arrow_buffers import arrow_buffers_of
-from .column import arrow_of_strings, kernel_texts, kernel_texts_of_arrow, strings_of
+from .column import arrow_buffers, arrow_of_strings, kernel_texts, kernel_texts_of_arrow, strings_of
 from .tokens import Tokens
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # What a name looks like: it has spaces; several characters; two characters of Chinese or Japanese.
 SPACED, LONG, IDEOGRAPHS = 1, 2, 4
@@ -161,8 +161,6 @@ class TextReader:
     def _score_rows(
         self, X: ColumnLike, table: Floats, times: str, lengths: Floats | None, first: int, threads: int | None
     ) -> tuple[Floats, Floats | None]:
-        from scipy import sparse
-
         rows = self.read(X, allow_missing=True, first=first, threads=threads)
         known = np.arange(len(self), dtype=np.int32)
         columns = np.where(known < len(table), known, -1).astype(np.int32)  # those beyond the table contribute nothing
@@ -226,22 +224,17 @@ class TextReader:
 
     def united(self, named: Sequence[pa.Array]) -> tuple[TextReader, list[Codes]]:
         """Return a reader that knows these tokens, too, and their numbers in it; those of its own tokens stay."""
-        import pyarrow as pa  # which is not needed to read texts of Python
-
         every = [self.names_as_bytes(np.arange(len(self), dtype=np.int32)), *named]
         ends, every = np.cumsum([len(part) for part in every]), pa.concat_arrays(every).dictionary_encode()
         found, names = np.split(every.indices.to_numpy(), ends[:-1])[1:], every.dictionary
         if len(names) == len(self):
             return self, found
-        both, buffers = TextReader(self.tokens, fixed=self.fixed, threads=self.threads), arrow_buffers_of(names)
-        assert buffers.plain is not None, "names lie one after the other"
-        both._words.name(_kernels.TextColumn.buffer(*buffers.plain, None, 0, 0, True), self.tokens.in_parts)
+        both = TextReader(self.tokens, fixed=self.fixed, threads=self.threads)
+        both._words.name(_kernels.TextColumn.buffer(*arrow_buffers(names), 0, True), self.tokens.in_parts)
         return both, found
 
     def names_as_bytes(self, numbers: Codes) -> pa.Array:
         """Return the names of some tokens as an Arrow array of bytes."""
-        import pyarrow as pa
-
         ends, data = self._words.names(np.ascontiguousarray(numbers, np.int32))
         starts = np.concatenate([np.zeros(1, np.int64), ends]).astype(np.int64)
         return pa.Array.from_buffers(pa.large_binary(), len(ends), [None, pa.py_buffer(starts), pa.py_buffer(data)])
@@ -269,7 +262,8 @@ class TextReader:
             return
         for batch in strings_of(X, allow_missing=allow_missing, first=first):
             changed = [self._changed(change, text, first + at) for at, text in enumerate(batch)]
-            yield kernel_texts_of_arrow(*arrow_layout(changed, first))
+            array, surrogates = arrow_of_strings(changed, first)
+            yield kernel_texts_of_arrow(array, first, surrogates)
             first += len(batch)
 
     def _lists(self, X: ColumnLike, allow_missing: bool, first: int = 0) -> Iterable[tuple[Longs, _kernels.TextColumn]]:
@@ -299,12 +293,6 @@ class TextReader:
         return changed
 
 
-def arrow_layout(texts: Sequence[str], first: int) -> tuple[pa.Array, int, bool]:
-    """Return strings as an Arrow array, the number of the first row, and whether surrogates are allowed."""
-    array, surrogates = arrow_of_strings(list(texts), first)
-    return array, first, surrogates
-
-
 def kernel_texts_of_names(texts: Sequence[str]) -> _kernels.TextColumn:
     """Return strings as the kernels read them."""
     texts = list(texts)
@@ -313,3 +301,115 @@ def kernel_texts_of_names(texts: Sequence[str]) -> _kernels.TextColumn:
     data = [text.encode("utf-8", "surrogatepass") for text in texts]  # Arrow would import pandas for that
     starts = np.cumsum([0, *map(len, data)], dtype=np.int64)
     return _kernels.TextColumn.buffer(starts, np.frombuffer(b"".join(data), np.uint8), None, 0, 0, True)
+
+
+class TextRows:
+    """Texts with the reader that tokenizes them; a missing text contributes nothing.
+
+    To models they are what a sparse matrix is, but that is made only where its cells are looked at one by one.
+    """
+
+    def __init__(
+        self, reader: TextReader, texts: ColumnLike, first: int = 0, threads: int | None = None, source: object = None
+    ) -> None:
+        self.reader, self.texts, self.first, self.threads = reader, texts, first, threads
+        self.source = source  # the column that they are of: it lives as long as they do
+        self._learned: TokenRows | None = None
+        self._cells: tuple[Codes, str, tuple[Longs, Codes, Floats]] | None = None  # those asked for last
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows there are, and how many words are known."""
+        return len(self.texts), len(self.reader)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, rows: slice | AnyArray) -> TextRows:
+        """Return some of the rows."""
+        at = rows if isinstance(rows, slice) else np.arange(len(self))[rows]
+        part = TextRows(self.reader, take_texts(self.texts, at), threads=self.threads)
+        if self._cells is not None and isinstance(rows, slice) and rows.step is None:
+            columns, times, (starts, words, values) = self._cells
+            begins = starts[rows.start or 0 : len(self) + 1 if rows.stop is None else rows.stop + 1]
+            inside = slice(int(begins[0]), int(begins[-1]))
+            part._cells = columns, times, (begins - begins[0], words[inside], values[inside])
+        return part
+
+    def check(self) -> None:
+        """Refuse what is no text, before anything is counted."""
+        if self.reader.tokens.calls:
+            self.learn()  # a function may fail at any row
+        else:
+            for texts in kernel_texts(self.texts, allow_missing=True, first=self.first):
+                texts.check(allowed(self.threads))
+
+    def learn(self) -> None:
+        """Read the texts once for all, and learn their words: for those who count them several times."""
+        if self._learned is None:
+            self._learned = self._read(learn=True)
+
+    def count(self, y: Codes, n_classes: int, weights: Floats | None, times: str, sums: ClassWords) -> None:
+        """Add the rows to sums of classes; new words are learned."""
+        if self.reader.tokens.calls:
+            self.learn()
+        if self._learned is not None:
+            self.reader.add(self._learned, y, n_classes, weights, times=times, sums=sums, threads=self.threads)
+            return
+        first, threads = self.first, self.threads
+        self.reader.count(self.texts, y, n_classes, weights, times=times, sums=sums, first=first, threads=threads)
+
+    def scores(self, table: Floats, times: str) -> Floats:
+        """Return Σ table[number, class] over the words of each row, [row, class]."""
+        return self.reader.score(self.texts, table, times=times, first=self.first, threads=self.threads)[0]
+
+    def measured(self, table: Floats, lengths: Floats, times: str) -> tuple[Floats, Floats | None]:
+        """Return the same beside Σ times² · lengths[number] of each row."""
+        first, threads = self.first, self.threads
+        return self.reader.score(self.texts, table, times=times, lengths=lengths, first=first, threads=threads)
+
+    @cached_property
+    def _tokens(self) -> TokenRows:
+        return self._read(learn=False)
+
+    def _read(self, learn: bool) -> TokenRows:
+        return self.reader.read(self.texts, learn=learn, allow_missing=True, first=self.first, threads=self.threads)
+
+    def cells(self, columns: Codes, times: str) -> tuple[Longs, Codes, Floats]:
+        """Return starts of rows, columns and values; number i becomes columns[i], or nothing if that is negative."""
+        if self._cells is not None and self._cells[0] is columns and self._cells[1] == times:
+            return self._cells[2]
+        beyond = np.full(len(self.reader) - len(columns), -1, dtype=np.int32)  # words that were learned since
+        known = np.concatenate([columns, beyond]) if len(beyond) else columns
+        self._cells = columns, times, self._tokens.matrix(np.ascontiguousarray(known), times, allowed(self.threads))
+        return self._cells[2]
+
+    def matrix(self, columns: Codes, width: int, times: str) -> sparse.csr_array:
+        """Return the same as a sparse matrix."""
+        starts, at, values = self.cells(columns, times)
+        return sparse.csr_array((values, at, starts), shape=(len(self), width))
+
+    def hashes(self) -> Hashes:
+        """Return a number for each row that follows from its text."""
+        return text_hashes(self.texts)
+
+
+def take_texts(texts: ColumnLike, at: slice | Places) -> ColumnLike:
+    """Return some texts of a list or an array."""
+    if isinstance(texts, list):
+        return texts[at] if isinstance(at, slice) else [texts[i] for i in at.tolist()]
+    return texts.take(at) if hasattr(texts, "take") and not isinstance(at, slice) else texts[at]
+
+
+def text_hashes(texts: ColumnLike) -> Hashes:
+    """Return a number for each text that looks random and follows from it.
+
+    It has 64 bits of a cryptographic hash, so that no two texts that somebody has are taken for copies of each other.
+    """
+    found: list[bytes] = []
+    texts = texts.tolist() if isinstance(texts, np.ndarray) else texts
+    plain = isinstance(texts, list) and set(map(type, texts)) == {str}
+    for batch in [texts] if plain else strings_of(texts, allow_missing=True):
+        coded = (text.encode("utf-8", "surrogatepass") for text in batch)
+        found += [blake2b(text, digest_size=8).digest() for text in coded]
+    return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
