@@ -134,13 +134,13 @@ def test_one_pass_keeps_nothing(monkeypatch, temporary):
     """Whatever reads rows once holds a few batches at a time, however many come."""
     monkeypatch.setattr(streams, "HELD", 0)
     rows, at_once, model = long_table(), [], nv.NaiveBayes(model="textbook").fit(TABLE, target="label")
-    keep = streams.ReplayedBatches._keep
+    keep = streams.StreamPart._keep
 
     def counted(self, batch):
         at_once.append(batch.num_rows)
         keep(self, batch)
 
-    monkeypatch.setattr(streams.ReplayedBatches, "_keep", counted)
+    monkeypatch.setattr(streams.StreamPart, "_keep", counted)
     schema = nv.Schema.of(rows.schema, target="label")
     nv.count((batch for batch in rows.to_batches(max_chunksize=1_000)), target="label", schema=schema)
     model.predict(batch for batch in rows.to_batches(max_chunksize=1_000))

@@ -198,7 +198,7 @@ def check_value(column: Column, value: CellLike) -> None:
     found = type_of_value(value)
     if found is not None and same_kind(found, column.type):
         return
-    raise another_type(column, value)
+    raise another_type(column, repr(value))
 
 
 def texts_of_rows(rows: Sequence[Mapping[str, CellLike]], column: Column) -> list[str | None]:

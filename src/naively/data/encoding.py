@@ -202,8 +202,8 @@ def block_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int,
         for column, of_column in zip(columns, values, strict=True):
             of_column.check(column)
         parts = [of_column.number_buffers(begin, end) for of_column in values]
-        bits, skipped = [part.bits for part in parts], [part.skipped for part in parts]
-        _kernels.gather_numbers([part.data for part in parts], bits, skipped, laid, threads)
+        data, bits = [part[0] for part in parts], [part[1] for part in parts]
+        _kernels.gather_numbers(data, bits, [part[2] for part in parts], laid, threads)
         numbers = laid.T
     for at, column in enumerate(columns):
         if isinstance(column.family, Poisson):

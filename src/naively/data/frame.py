@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 
@@ -20,7 +21,7 @@ from . import cells
 from .cell_format import USUAL
 from .column import NOUNS, Column, FamilyLike, FamilySettings, family_of, wants_text
 from .schema import Schema, likely
-from .values import ColumnValues, arrow_labels, known_series
+from .values import ColumnValues, another_type, arrow_labels, known_objects
 
 # A column of single values, or of vectors.
 FrameColumn = ColumnValues | Matrix
@@ -90,11 +91,7 @@ class Frame:
                 values = values.as_in(column)
             if isinstance(values, ColumnValues) is (column.type == "vector"):
                 now = NOUNS[values.type or "text"] if isinstance(values, ColumnValues) else "vectors"
-                raise InvalidInput(
-                    f"Column {name!r} held {NOUNS[column.type]} when it was learned, and now holds {now}. "
-                    "Convert it to what it was.",
-                    column=name,
-                )
+                raise another_type(column, now)
             columns[name] = values
         same = all(columns[name] is values for name, values in frame.columns.items())
         return frame if same else Frame(columns, self.rows, named=frame.named)
@@ -256,14 +253,13 @@ def frame_of_dict(X: Mapping[Label, ColumnLike]) -> Frame:
     if not any(is_sequence(value) for value in X.values()):
         return frame_of_rows([X])
     refuse_twice([str(name) for name in X])
-    columns = {}
     for name, value in X.items():
         if not is_sequence(value):
             raise InvalidInput(
                 f"Column {name!r} is a single {type(value).__name__} among columns; give all values, or none.",
                 column=name,
             )
-        columns[str(name)] = values_of(str(name), value)
+    columns = {str(name): values_of(str(name), value) for name, value in X.items()}
     lengths = {name: value.shape[0] if hasattr(value, "shape") else len(value) for name, value in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InvalidInput(f"The columns have different lengths: {lengths}.")
@@ -365,13 +361,30 @@ def series_values(name: str, series: ColumnLike) -> ColumnValues:
         levels = tuple(series.dtype.categories) if type(kind).__name__ == "Enum" else None
         newest = import_module("polars").CompatLevel.newest()
         return ColumnValues(name, series, levels, newest, ordered=levels is not None)
-    if (known := known_series(series)) is not None:
-        return ColumnValues(name, known.data, known.levels, ordered=known.ordered)
+    if (known := pandas_values(name, series)) is not None:
+        return known
     if getattr(kind, "tz", None) is not None:  # Arrow would ask pandas for it in a way that warns
         times: ColumnLike = getattr(series, "dt", series)  # an index is its own
         moments = times.tz_convert(None).to_numpy()
         return arrow_values(name, pa.array(moments, pa.timestamp(kind.unit, str(kind.tz)), from_pandas=True))
     return arrow_values(name, pa.array(series, from_pandas=True))
+
+
+def pandas_values(name: str, series: ColumnLike) -> ColumnValues | None:
+    """Return a series of a type that only pandas has; None if it is of another."""
+    kind = type(series.dtype).__name__
+    if kind == "SparseDtype":
+        return ColumnValues(name, np.asarray(series))
+    if kind == "CategoricalDtype":  # codes, and categories that a file can hold
+        categories = np.asarray(series.dtype.categories)
+        with suppress(pa.ArrowInvalid, pa.ArrowTypeError):  # of several types: whoever reads the cells says so
+            objects = categories.dtype.kind == "O"
+            labels = pa.array(known_objects(categories)[0] if objects else categories, from_pandas=True)
+            codes = np.asarray(series.cat.codes if hasattr(series, "cat") else series.codes)
+            data = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), labels)
+            return ColumnValues(name, data, arrow_labels(labels), ordered=bool(series.dtype.ordered))
+    objects = kind in ("PeriodDtype", "IntervalDtype", "CategoricalDtype")
+    return ColumnValues(name, np.asarray(series, dtype=object)) if objects else None
 
 
 def arrow_values(name: str, array: pa.Array) -> ColumnValues:

@@ -55,14 +55,6 @@ READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
 ARROW_NUMBERS = {pa.float64(): np.float64, pa.float32(): np.float32, pa.int64(): np.int64, pa.int32(): np.int32}
 
 
-class NumberBuffers(NamedTuple):
-    """Numbers of some rows, and bits of those that are there, from some bit on; None: all of them."""
-
-    data: AnyArray
-    bits: npt.NDArray[np.uint8] | None
-    skipped: int
-
-
 class ColumnLabels(NamedTuple):
     """The different labels of some rows, and which of them each row holds; -1 where it holds none."""
 
@@ -83,8 +75,8 @@ class ColumnValues:
         ordered: bool = False,
     ) -> None:
         if kind is None and isinstance(data, np.ndarray) and data.dtype.kind == "O":
-            data, found, in_order = known_objects(data)
-            levels, ordered = (found, in_order) if levels is None else (levels, ordered)
+            data, found = known_objects(data)
+            levels, ordered = (found, found is not None) if levels is None else (levels, ordered)
         self.ordered = ordered  # whether the levels have an order
         self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
@@ -157,7 +149,7 @@ class ColumnValues:
         try:
             found, none = convert_cells(array, CellType(kind_for(column, array), column.written or USUAL))
         except NotRead as error:
-            raise another_type(column, error.text) from None
+            raise another_type(column, repr(error.text)) from None
         other = self.on(found)
         other.type, other.none = column.type, none
         return other
@@ -169,13 +161,8 @@ class ColumnValues:
         """Refuse values of another type than the column was learned with; missing ones have none."""
         if self.type is None or same_kind(self.type, column.type):
             return
-        if self.empty:  # such as NaN alone, which data frames call numbers
-            return
-        raise InvalidInput(
-            f"Column {self.name!r} held {NOUNS[column.type]} when it was learned, and now holds "
-            f"{NOUNS[self.type]}. Convert it to what it was.",
-            column=self.name,
-        )
+        if not self.empty:  # such as NaN alone, which data frames call numbers
+            raise another_type(column, NOUNS[self.type])
 
     def labels(self, begin: int, end: int) -> ColumnLabels:
         """Return the labels of some rows."""
@@ -187,16 +174,13 @@ class ColumnValues:
         if not pa.types.is_dictionary(array.type):
             array = pc.dictionary_encode(array)
         which = array.indices.cast(pa.int32(), safe=False)
-        if which.null_count:
-            which = which.fill_null(-1)
+        which = which.fill_null(-1) if which.null_count else which
         return ColumnLabels(list(arrow_labels(array.dictionary)), numpy_values(which, np.int32))
 
     def texts(self, begin: int, end: int) -> pa.Array | None:
         """Return some rows as an Arrow array of texts, None if that is not what they are."""
-        if self.type != "text":
-            return None
-        array = self.arrow(begin, end)
-        return array if is_text_type(array.type) else None
+        array = self.arrow(begin, end) if self.type == "text" else None
+        return array if array is not None and is_text_type(array.type) else None
 
     def prose(self, column: Column, begin: int, end: int) -> AnyArray | pa.Array:
         """Return some rows as texts to be tokenized: as they lie, for halves of surrogate pairs are let in there."""
@@ -214,22 +198,24 @@ class ColumnValues:
             return seconds(array)
         if pa.types.is_null(array.type):
             return np.full(len(array), np.nan)
-        if not pa.types.is_floating(array.type) or array.type != pa.float64():
-            array = array.cast(pa.float64(), safe=False)
+        array = array.cast(pa.float64(), safe=False)
         return numpy_values(array.fill_null(np.nan) if array.null_count else array, np.float64)
 
-    def number_buffers(self, begin: int, end: int) -> NumberBuffers:
-        """Return some rows as numbers where they lie, if the kernels can read them there; else a copy of them."""
+    def number_buffers(self, begin: int, end: int) -> tuple[AnyArray, npt.NDArray[np.uint8] | None, int]:
+        """Return some rows as numbers where they lie, if the kernels can read them there; else a copy of them.
+
+        With them come the bits of those that are there, from some bit on; None: all of them.
+        """
         data = self.data
         if isinstance(data, np.ndarray):
             plain = data.dtype in READABLE and data.dtype.isnative and data.flags.aligned
-            return NumberBuffers(data[begin:end] if plain else self.numbers(begin, end), None, 0)
+            return data[begin:end] if plain else self.numbers(begin, end), None, 0
         array = self.arrow(begin, end)
         kind = ARROW_NUMBERS.get(array.type)
         if kind is None or not len(array):
-            return NumberBuffers(self.numbers(begin, end), None, 0)
-        bits = None if not array.null_count else np.frombuffer(array.buffers()[0], np.uint8)
-        return NumberBuffers(numpy_values(array, kind), bits, array.offset)
+            return self.numbers(begin, end), None, 0
+        bits = np.frombuffer(array.buffers()[0], np.uint8) if array.null_count else None
+        return numpy_values(array, kind), bits, array.offset
 
     def arrow(self, begin: int = 0, end: int | None = None) -> pa.Array:
         """Return the values, or those of some rows, as one Arrow array."""
@@ -276,13 +262,13 @@ def kind_for(column: Column, texts: pa.Array) -> pa.DataType:
     return WHOLE if column.type == "whole" and column.kind == "labels" else NUMBER
 
 
-def another_type(column: Column, value: CellLike) -> InvalidInput:
-    """Return the error about a value that is not what its column held."""
+def another_type(column: Column, now: str) -> InvalidInput:
+    """Return the error about a value, or a type, that is not what its column held."""
     written = column.written
     how = "" if written is None or written.plain else f" written as {written}"
     return InvalidInput(
-        f"Column {column.name!r} held {NOUNS[column.type]}{how} when it was learned, and now holds "
-        f"{value!r}. Convert it to what it was.",
+        f"Column {column.name!r} held {NOUNS[column.type]}{how} when it was learned, and now holds {now}. "
+        "Convert it to what it was.",
         column=column.name,
     )
 
@@ -363,16 +349,14 @@ def type_of_objects(name: str, data: AnyArray) -> Type | None:
     """Return the type that all objects of a column have in common."""
     if only_texts(data):
         return None if all(value is None for value in data) else "text"
-    kinds = dict((type(v), v) for v in data if not is_missing(v))  # noqa: C402  # one value of each type
-    found = {type_of_value(value) for value in kinds.values()}
+    first = dict((type(v), (v, row)) for row, v in reversed(list(enumerate(data))) if not is_missing(v))  # noqa: C402
+    found = {type_of_value(value) for value, _ in first.values()}
     if None in found:
-        refuse_object(
-            name, data, next(row for row, v in enumerate(data) if not is_missing(v) and type_of_value(v) is None)
-        )
-    if found <= {"boolean", "whole", "number"} and len(found) > 1:
+        refuse_object(name, data, min(row for value, row in first.values() if type_of_value(value) is None))
+    if len(found) > 1 and found <= {"boolean", "whole", "number"}:
         return "number"
-    if len(found) > 1 or len({clock(value) for value in kinds.values()}) > 1:
-        mixed = ", ".join(sorted(kind.__name__ for kind in kinds))
+    if len(found) > 1 or len({clock(value) for value, _ in first.values()}) > 1:
+        mixed = ", ".join(sorted(kind.__name__ for kind in first))
         raise InvalidInput(
             f"Column {name!r} mixes values of different types ({mixed}). Convert it to one of them, e.g. to text.",
             column=name,
@@ -408,20 +392,6 @@ def arrow_values_of(name: str, data: AnyArray) -> pa.Array:
 
 # -- types of pandas that neither NumPy nor Arrow knows; nothing here imports pandas ----------------------------------
 
-ADVICE = {
-    "complex": "Give the two parts of each as columns of their own: np.real(…) and np.imag(…)",
-    "bytes": "Decode them first, e.g. by .str.decode('utf-8')",
-}
-ELSE = "Take them apart into columns of their own, or leave the column out"
-
-
-class KnownColumn(NamedTuple):
-    """A column as NumPy or Arrow knows it, the levels its type declares, and whether they have an order."""
-
-    data: ColumnLike
-    levels: tuple[Label, ...] | None = None
-    ordered: bool = False
-
 
 def plain_cell(value: CellLike) -> CellLike:
     """Return a cell as Python's own types have it: an interval as its text, a period as the time when it begins."""
@@ -439,43 +409,15 @@ def in_seconds(times: pa.Array) -> pa.Array:
     return times if unit in known else times.astype(f"{times.dtype.kind}8[s]")
 
 
-def known_objects(data: AnyArray) -> KnownColumn:
-    """Return an array of objects without those that only pandas knows."""
-    kinds = set(map(type, data))
-    if not any(is_of_pandas(kind, "Interval", "Period") for kind in kinds):
-        return KnownColumn(data)
+def known_objects(data: AnyArray) -> tuple[AnyArray, tuple[Label, ...] | None]:
+    """Return an array of objects without those that only pandas knows, and the levels of intervals, in their order."""
+    if not any(is_of_pandas(kind, "Interval", "Period") for kind in set(map(type, data))):
+        return data, None
     plain = np.fromiter(map(plain_cell, data), dtype=object, count=len(data))
     intervals = [value for value in data if is_of_pandas(value, "Interval")]
-    others = any(isinstance(value, str) for value in data)  # texts beside intervals have no place among them
-    if not intervals or others:
-        return KnownColumn(plain)
-    return KnownColumn(plain, tuple(dict.fromkeys(str(value) for value in sorted(intervals))), True)
-
-
-def known_series(series: ColumnLike) -> KnownColumn | None:
-    """Return a series of a type that only pandas has; None if it is of another."""
-    name = type(series.dtype).__name__
-    if name == "SparseDtype":
-        return KnownColumn(np.asarray(series))
-    if name in ("PeriodDtype", "IntervalDtype"):
-        return KnownColumn(np.asarray(series, dtype=object))
-    if name == "CategoricalDtype":
-        return known_categories(series)
-    return None
-
-
-def known_categories(series: ColumnLike) -> KnownColumn:
-    """Return a categorical series of pandas: codes, and categories that a file can hold."""
-    ordered, categories = bool(series.dtype.ordered), np.asarray(series.dtype.categories)
-    if categories.dtype.kind == "O":
-        categories = known_objects(categories).data
-    try:
-        labels = pa.array(categories, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # of several types: whoever reads the cells says so
-        return KnownColumn(np.asarray(series, dtype=object))
-    codes = np.asarray(series.cat.codes if hasattr(series, "cat") else series.codes)
-    data = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), labels)
-    return KnownColumn(data, arrow_labels(labels), ordered)
+    if not intervals or any(isinstance(value, str) for value in data):  # texts have no place among intervals
+        return plain, None
+    return plain, tuple(dict.fromkeys(map(str, sorted(intervals))))
 
 
 def arrow_labels(labels: pa.Array) -> tuple[Label, ...]:
@@ -496,9 +438,9 @@ def refuse_object(name: str, data: AnyArray, row: int) -> None:
     value = data[row]
     kind = "complex" if isinstance(value, (complex, np.complexfloating)) else type(value).__name__
     shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:59] + "…"
-    raise InvalidInput(
-        f"Column {name!r} holds objects of type {kind}, which are neither texts nor numbers nor times: ",
-        RowNumber(row),
-        f" holds {shown}. {ADVICE.get(kind, ELSE)}.",
-        column=name,
-    )
+    advice = {
+        "complex": "Give the two parts of each as columns of their own: np.real(…) and np.imag(…)",
+        "bytes": "Decode them first, e.g. by .str.decode('utf-8')",
+    }.get(kind, "Take them apart into columns of their own, or leave the column out")
+    what = f"Column {name!r} holds objects of type {kind}, which are neither texts nor numbers nor times: "
+    raise InvalidInput(what, RowNumber(row), f" holds {shown}. {advice}.", column=name)

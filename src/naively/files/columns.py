@@ -170,10 +170,6 @@ class Columns:
             schema[name]  # says which columns there are, if this is none
         return schema
 
-    def held(self) -> dict[str, Type | None]:
-        """Return the type of each column; None of one that cannot be counted."""
-        return {name: TYPES.get(cell.kind) for name, cell in self.cells.items()}
-
 
 def common_types(a: frozenset[pa.DataType], b: frozenset[pa.DataType]) -> frozenset[pa.DataType]:
     """Return what cells of two files can be read as, of which one knows the type of its column."""

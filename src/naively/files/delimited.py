@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -23,7 +23,7 @@ from ..errors import UnreadableRows
 from ..errors.message import ANY_VALUE, Message, Setting
 from . import duckdb_reader as duck
 from .dialect import NATIVE, Dialect, dialect_of, rewritten, unpacked
-from .typed import Batches, Kinds, Part
+from .typed import Batches, Kinds, Part, some_rows
 
 if TYPE_CHECKING:
     import pyarrow.csv as arrow_csv
@@ -93,20 +93,13 @@ class Delimited(Part):
             yield from texts_of_wide(self._stream, self.dialect, self.shown, list(types), limit, empty=self._empty)
             return
         path, encoding, packed = self._plain
-        options = {
-            "auto_detect": "false",
-            "header": "true",
-            "skip": str(self.dialect.skipped),
-            "delim": duck.sql_literal(self.dialect.delimiter),
-            "quote": "'\"'",
-            "escape": "'\"'",
-            "columns": duck.sql_struct(dict.fromkeys(self.names, "VARCHAR")),
-            "nullstr": f"[{duck.sql_literal('' if self._empty else NO_CELL)}]",
-            "encoding": duck.sql_literal(encoding),
-            "compression": duck.sql_literal(packed or "none"),
-            "buffer_size": str(BUFFER),
-        }
-        source = f"read_csv({duck.sql_literal(str(path))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
+        quoted = duck.sql_literal
+        source = (
+            f"read_csv({quoted(str(path))}, auto_detect=false, header=true, skip={self.dialect.skipped}, quote='\"', "
+            f"escape='\"', delim={quoted(self.dialect.delimiter)}, encoding={quoted(encoding)}, buffer_size={BUFFER}, "
+            f"compression={quoted(packed or 'none')}, nullstr=[{quoted('' if self._empty else NO_CELL)}], "
+            f"columns={duck.sql_struct(dict.fromkeys(self.names, 'VARCHAR'))})"
+        )
         con = duck.connect(threads=min(allowed(threads), READERS))
         yield from duck.rows_of(source, types, self.shown, rows, limit, con)
 
@@ -150,23 +143,28 @@ class Delimited(Part):
 
 def texts_of_wide(
     stream: Callable[[], IO[bytes]], dialect: Dialect, shown: str, names: list[str], limit: int | None, *, empty: bool
-) -> Iterator[pa.RecordBatch]:
+) -> Batches:
     """Return some columns of a file as batches of texts; empty cells are missing, if they shall be."""
-    places, wrong = {name: at for at, name in enumerate(dialect.names)}, []
+    from pyarrow import csv as arrow
+
+    wrong: list[arrow_csv.InvalidRow] = []
 
     def refused(row: arrow_csv.InvalidRow) -> str:
         wrong.append(row)
         return "error"
 
-    left = limit
+    size = int(min(max(PIECE, LINES * dialect.line_bytes), 1 << 30))
+    kinds = dict.fromkeys([*dialect.names, ""], TEXT)  # a column without a name is called after its place
     try:
         with stream() as file:
-            for batch in open_wide(file, dialect, refused, empty):
-                taken = batch if left is None else batch.slice(0, left)
-                yield pa.RecordBatch.from_arrays([taken.column(places[name]) for name in names], names=names)
-                left = None if left is None else left - taken.num_rows
-                if left == 0:
-                    return
+            batches = arrow.open_csv(
+                file,
+                arrow.ReadOptions(use_threads=False, block_size=size, skip_rows=dialect.skipped),
+                arrow.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=refused),
+                arrow.ConvertOptions(column_types=kinds, null_values=[""] if empty else [], strings_can_be_null=empty),
+            )
+            named = (pa.RecordBatch.from_arrays(batch.columns, names=dialect.names) for batch in batches)
+            yield from some_rows(named, dict.fromkeys(names, TEXT), limit)
     except (pa.ArrowException, OSError) as error:
         if "Empty CSV file" in str(error):  # a header that no line end follows: there are no rows
             return
@@ -186,22 +184,6 @@ def is_open(text: str | None, delimiter: str) -> bool:
     except csv.Error as error:
         return "unexpected end" in str(error)
     return False
-
-
-def open_wide(
-    file: IO[bytes], dialect: Dialect, refused: Callable[[arrow_csv.InvalidRow], str], empty: bool
-) -> arrow_csv.CSVStreamingReader:
-    """Return Arrow's reader of a file, every cell a text."""
-    from pyarrow import csv as arrow
-
-    size = int(min(max(PIECE, LINES * dialect.line_bytes), 1 << 30))
-    kinds = dict.fromkeys([*dialect.names, ""], pa.string())  # a column without a name is called after its place
-    return arrow.open_csv(
-        file,
-        arrow.ReadOptions(use_threads=False, block_size=size, skip_rows=dialect.skipped),
-        arrow.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=refused),
-        arrow.ConvertOptions(column_types=kinds, null_values=[""] if empty else [], strings_can_be_null=empty),
-    )
 
 
 # -- sheets, read as if they had been saved as CSV -------------------------------------------------------------------

@@ -35,11 +35,9 @@ def connect(database: str | None = None, threads: int | None = None) -> duckdb.D
         con = duckdb.connect(database or ":memory:", read_only=database is not None)
     except duckdb.Error as error:
         raise UnreadableRows(str(database), None, f"DuckDB cannot open it ({first_line(error)}).") from None
-    con.execute(f"set memory_limit = '{MEMORY}'")
-    con.execute(f"set temp_directory = {sql_literal(tempfile.gettempdir())}")
-    con.execute("set timezone = 'UTC'")
-    con.execute("set enable_progress_bar = false")  # whoever wants to see one asks us
-    con.execute(f"set threads = {allowed(threads)}")
+    folder = sql_literal(tempfile.gettempdir())
+    con.execute(f"set memory_limit = '{MEMORY}'; set temp_directory = {folder}; set threads = {allowed(threads)}")
+    con.execute("set timezone = 'UTC'; set enable_progress_bar = false")  # whoever wants to see a bar asks us
     return con
 
 
@@ -98,21 +96,19 @@ def unreadable(error: Exception, path: str) -> UnreadableRows:
     text = str(error)
     place = re.search(r"CSV Error on Line: (\d+)", text) or re.search(r"in line (\d+)", text)
     line = int(place[1]) if place else None
-    bad = re.search(r"Failed to cast value(?: to \w+)?: (.*)", text)
-    if bad:
+    if bad := re.search(r"Failed to cast value(?: to \w+)?: (.*)", text):
         why = f"{bad[1]} is of another type than the values of its key in the objects that were read first"
         as_text = PythonOnly(". To read them all as text: nv.File(..., types={…: 'text'})")
         return UnreadableRows(path, line, Message(why, as_text, "."))
-    uneven = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if uneven:
+    if uneven := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text):
         return ragged(path, line, int(uneven[2]), int(uneven[1]))
     if "nicode" in text or "utf-8" in text:
         return not_utf8(path, line)
     if "unterminated quote" in text or "quote should be followed" in text:
         return open_quote(path, line)
-    if re.search(r"line size|Maximum line", text):
-        return UnreadableRows(path, line, "the line is longer than 2 MB; is a quote before it never closed?")
-    return UnreadableRows(path, line, f"it cannot be read ({first_line(error)}).")
+    long = "the line is longer than 2 MB; is a quote before it never closed?"
+    why = long if re.search(r"line size|Maximum line", text) else f"it cannot be read ({first_line(error)})."
+    return UnreadableRows(path, line, why)
 
 
 def ragged(path: str, line: int | None, found: int, named: int) -> UnreadableRows:

@@ -48,6 +48,7 @@ FORMATS: dict[str, type[Part]] = {
 }
 # Long texts come in pieces of so many rows, which are put together until they hold so many bytes.
 PIECE, BYTES = 1 << 11, 1 << 25
+GROUPING = " must be ',', '.', a blank or an apostrophe, and not the decimal sign."
 # Blocks hold so many cells at most: of wide tables, fewer rows.
 CELLS = 1 << 24
 
@@ -118,22 +119,20 @@ class File:
     types: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        if self.format not in (None, *FORMATS):
-            raise InvalidSetting(Setting("format", self.format), f" is unknown; use one of {sorted(FORMATS)}, or None.")
-        if self.decimal not in (None, ".", ","):
-            raise InvalidSetting(Setting("decimal", self.decimal), " must be '.' or ','.")
-        if self.thousands not in (None, ",", ".", " ", "'") or (self.thousands and self.thousands == self.decimal):
-            raise InvalidSetting(
-                Setting("thousands", self.thousands),
-                " must be ',', '.', a blank or an apostrophe, and not the decimal sign.",
-            )
-        if self.limit is not None and not self.limit >= 1:
-            raise InvalidSetting(Setting("limit", self.limit), " must be a whole number of 1 or more, or None.")
         wrong = [kind for kind in (self.types or {}).values() if kind not in READ_AS]
         if wrong:
             raise InvalidSetting(
                 f"types names {wrong[0]!r}; a column holds text, boolean, whole, number or time.", setting="types"
             )
+        signs, same = (None, ",", ".", " ", "'"), self.thousands is not None and self.thousands == self.decimal
+        for name, good, why in (
+            ("format", self.format in (None, *FORMATS), f" is unknown; use one of {sorted(FORMATS)}, or None."),
+            ("decimal", self.decimal in (None, ".", ","), " must be '.' or ','."),
+            ("thousands", self.thousands in signs and not same, GROUPING),
+            ("limit", self.limit is None or self.limit >= 1, " must be a whole number of 1 or more, or None."),
+        ):
+            if not good:
+                raise InvalidSetting(Setting(name, getattr(self, name)), why)
         if self.null is not None:
             names = [self.null] if isinstance(self.null, str) else self.null
             object.__setattr__(self, "null", tuple(AND_USUAL if name is ... else name for name in names))
@@ -167,14 +166,14 @@ class File:
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
-        return tuple(self._part(path) for path in self.paths)
-
-    def _part(self, shown: str) -> Part:
         def folder() -> Path:  # made only if it is needed
             return Path(self._folder)
 
-        path, kind, how = unpack(self._spooled if shown == "-" else Path(shown), shown, self, folder)
-        return FORMATS[kind](path, shown, how, folder)
+        parts = []
+        for shown in self.paths:
+            path, kind, how = unpack(self._spooled if shown == "-" else Path(shown), shown, self, folder)
+            parts.append(FORMATS[kind](path, shown, how, folder))
+        return tuple(parts)
 
     @cached_property
     def _spooled(self) -> Path:
@@ -218,9 +217,8 @@ class File:
 
     def keep_no_more(self) -> None:
         """Let the next reading be the last: rows of a stream are not kept any longer to be read again."""
-        for part in vars(self).get("_parts", ()):
-            if isinstance(part, StreamPart):
-                part.keep_no_more()
+        if self.is_stream and isinstance(self._parts[0], StreamPart):
+            self._parts[0].keep_no_more()
 
     def bytes(self, at: int) -> int:
         """Return the size of one of the files; 0 of a stream, whose size is not known."""
@@ -240,9 +238,8 @@ class File:
     @property
     def unpacked(self) -> float:
         """About how many bytes the rows of files would take as plain text."""
-        plain = (isinstance(part, Delimited | JsonLines) and packing(part.path) is None for part in self._parts)
-        sizes = (self.bytes(at) for at in range(len(self._parts)))
-        return float(sum(size * (1 if as_it_is else PACKED) for size, as_it_is in zip(sizes, plain, strict=True)))
+        plain = [isinstance(part, Delimited | JsonLines) and packing(part.path) is None for part in self._parts]
+        return float(sum(self.bytes(at) * (1 if as_it_is else PACKED) for at, as_it_is in enumerate(plain)))
 
     def notes(self) -> tuple[str, ...]:
         """Return what is worth knowing of how the files were read, those that were."""
@@ -289,7 +286,7 @@ class File:
 
     def held(self) -> dict[str, Type | None]:
         """Return the type of each column, as the schema would say; None of one that cannot be counted."""
-        return self._columns.held()
+        return {name: TYPES.get(cell.kind) for name, cell in self._columns.cells.items()}
 
     def of_classes(self, name: str) -> Type | None:
         """Return the type of a column as that of the classes."""
