@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from functools import cached_property
+
+import pyarrow as pa
 
 from .._types import Json, JsonObject, Label
-from ..errors import IncompatibleCounts, InvalidInput
-from ..errors.message import Message
-from ..families import Family
+from ..errors import IncompatibleCounts, InvalidInput, InvalidSetting
+from ..errors.message import Message, Setting
+from ..families import Bins, Family, Ordinal, Words
 from ..stats import Counts
 from ..text.tokens import UnsavedFunction
+from .cell_format import USUAL
 from .column import (
     NOUNS,
     Column,
+    FamilyLike,
     FamilySettings,
     Kind,
     check_levels,
@@ -23,22 +27,13 @@ from .column import (
     column_from_json,
     column_of_statistic,
     column_to_json,
+    family_of,
     family_text,
     same_kind,
+    wants_text,
     with_family,
 )
 from .grid import Grid
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-import pyarrow as pa
-
-from ..errors import InvalidSetting
-from ..errors.message import Setting
-from ..families import Bins, Ordinal, Words
-from .cell_format import USUAL
-from .column import FamilyLike, family_of, wants_text
 from .values import is_text_type, type_of_arrow
 
 
@@ -74,20 +69,20 @@ class Schema:
     target: str | None = field(default=None, compare=False)  # the column of the classes, where it has a name
     grid: Grid | None = None  # how columns are laid out to be counted together, if they are
     weight: str | None = field(default=None, compare=False)  # the column of the weights of rows, where they have some
-    _places: dict[str, int] = field(init=False, repr=False, compare=False)
-    _kinds: dict[Kind, tuple[Column, ...]] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_places", {column.name: at for at, column in enumerate(self.columns)})
-        kinds: dict[Kind, list[Column]] = {"labels": [], "numbers": [], "vectors": []}
-        for column in self.columns:
-            kinds[column.kind].append(column)
-        object.__setattr__(self, "_kinds", {kind: tuple(columns) for kind, columns in kinds.items()})
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def _kinds(self) -> dict[Kind, tuple[Column, ...]]:
+        kinds: tuple[Kind, ...] = ("labels", "numbers", "vectors")
+        return {kind: tuple(column for column in self.columns if column.kind == kind) for kind in kinds}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(self._places)
+        return tuple(self._by_name)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -96,12 +91,12 @@ class Schema:
         return iter(self.columns)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._by_name
 
     def __getitem__(self, name: str) -> Column:
         if name not in self:
             raise InvalidInput(f"There is no column {name!r}{likely(name, self.names)}", column=name)
-        return self.columns[self._places[name]]
+        return self._by_name[name]
 
     @property
     def single(self) -> bool:
@@ -132,15 +127,12 @@ class Schema:
 
     def with_functions(self, functions: Mapping[str, Callable[..., object] | None]) -> Schema:
         """Return the same columns, functions that tokenize texts given again after a file could not hold them."""
-        out = []
+        given, columns = {name: own for name, own in functions.items() if own is not None}, []
         for column in self.columns:
-            missing = {
-                n: given
-                for n, given in functions.items()
-                if isinstance(getattr(column.family, n, None), UnsavedFunction) and given is not None
-            }
-            out.append(replace(column, family=replace(column.family, **missing)) if missing else column)
-        return replace(self, columns=tuple(out))
+            of_column = column.family
+            missing = {n: own for n, own in given.items() if isinstance(getattr(of_column, n, None), UnsavedFunction)}
+            columns.append(replace(column, family=replace(of_column, **missing)))
+        return replace(self, columns=tuple(columns))
 
     def typed_as(self, other: Schema, names: Collection[str]) -> Schema:
         """Return the same columns, some of them as another schema has them."""
@@ -164,19 +156,21 @@ class Schema:
         """
         self, other = self.typed_as(other, self.empty), other.typed_as(self, other.empty)
         for column in self.columns:
-            if column.name in other and not same_kind(other[column.name].type, column.type):
-                found = f"{NOUNS[column.type]} and {NOUNS[other[column.name].type]}"
+            if column.name not in other:
+                continue
+            theirs = other[column.name]
+            if not same_kind(theirs.type, column.type):
+                found = f"{NOUNS[column.type]} and {NOUNS[theirs.type]}"
                 raise IncompatibleCounts(
                     f"Column {column.name!r} holds {found}; convert one of them before counting.", column=column.name
                 )
-            if column.name in other and column_cuts(column) != column_cuts(other[column.name]):
+            if column_cuts(column) != column_cuts(theirs):
                 raise IncompatibleCounts(
                     f"Column {column.name!r} is cut into other bins on each side; give both the same schema, such as "
                     "NaiveBayes(families=first.schema_), or the same nv.Bins(cuts=[...]).",
                     column=column.name,
                 )
-            if column.name in other:
-                check_levels(column, other[column.name])
+            check_levels(column, theirs)
         return self
 
     @classmethod
@@ -281,11 +275,9 @@ class Schema:
         Schema
             The schema.
         """
-        columns = tuple(column_from_json(column) for column in data["columns"])
+        columns, hints = map(column_from_json, data["columns"]), map(Message.from_json, data.get("hints", ()))
         grid = Grid.from_json(data["grid"]) if "grid" in data else None
-        return cls(
-            columns, tuple(map(Message.from_json, data.get("hints", ()))), data.get("target"), grid, data.get("weight")
-        )
+        return cls(tuple(columns), tuple(hints), data.get("target"), grid, data.get("weight"))
 
     def __str__(self) -> str:
         rows = [(str(c.name), NOUNS[c.type], family_text(c)) for c in self.columns]
@@ -315,10 +307,10 @@ def schema_of_types(
 ) -> Schema:
     """Return what columns of these types are; bins may have no cuts, and pairs of words may be undecided."""
     given = dict(families or {})
-    for name in (*([] if target is None else [target]), *([] if weight is None else [weight]), *ignore, *given):
+    apart = [name for name in (target, weight, *ignore) if name is not None]
+    for name in (*apart, *given):
         if name not in types.names:
             raise InvalidInput(f"There is no column {name!r}{likely(name, tuple(types.names))}", column=name)
-    apart = {target, weight, *ignore}
     columns = tuple(column_of_type(field, given.get(field.name)) for field in types if field.name not in apart)
     return Schema(columns, target=target, weight=weight)
 

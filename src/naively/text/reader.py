@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from scipy import sparse
 
@@ -23,15 +22,6 @@ from .tokens import Tokens
 
 # What a name looks like: it has spaces; several characters; two characters of Chinese or Japanese.
 SPACED, LONG, IDEOGRAPHS = 1, 2, 4
-
-
-class ReaderState(TypedDict):
-    """What a reader is pickled as."""
-
-    tokens: Tokens
-    names: Sequence[str]
-    fixed: bool
-    threads: int | None
 
 
 class Token(NamedTuple):
@@ -89,7 +79,7 @@ class TextReader:
 
     def count(
         self,
-        X: ColumnLike,
+        X: ColumnLike | TokenRows,
         classes: Codes,
         n_classes: int,
         weights: Floats | None = None,
@@ -103,31 +93,17 @@ class TextReader:
         """Add each row to the sums of its class and return these. A missing text contributes nothing."""
         sums, learn = _kernels.ClassWords() if sums is None else sums, learn and not self.fixed
         threads = allowed(self.threads if threads is None else threads)
-        if self.tokens.tokenizer is not None:
-            rows = self.read(X, learn=learn, allow_missing=True, first=first, threads=threads)
-            return self.add(rows, classes, n_classes, weights, times=times, sums=sums, threads=threads)
+        if self.tokens.tokenizer is not None and not isinstance(X, TokenRows):
+            X = self.read(X, learn=learn, allow_missing=True, first=first, threads=threads)
+        if isinstance(X, TokenRows):
+            self._words.add(X, classes, weights, n_classes, times, sums, threads)
+            return sums
         begin = 0
         for texts in self._texts(X, True, first):
             part = slice(begin, begin + len(texts))
             of_part = None if weights is None else weights[part]
             self._words.count(texts, classes[part], of_part, n_classes, times, learn, sums, threads)
             begin = part.stop
-        return sums
-
-    def add(
-        self,
-        rows: TokenRows,
-        classes: Codes,
-        n_classes: int,
-        weights: Floats | None = None,
-        *,
-        times: str = "all",
-        sums: ClassWords,
-        threads: int | None = None,
-    ) -> ClassWords:
-        """Add rows that were read before, as ``TokenRows``, to the sums of their classes."""
-        threads = allowed(self.threads if threads is None else threads)
-        self._words.add(rows, classes, weights, n_classes, times, sums, threads)
         return sums
 
     def score(
@@ -185,12 +161,12 @@ class TextReader:
             raise InvalidInput("Columns of a hash have no names; leave out hash_width to know which words occurred.")
         numbers = np.arange(len(self), dtype=np.int32) if numbers is None else np.ascontiguousarray(numbers, np.int32)
         ends, data = self._words.names(numbers)
-        text = data.decode("utf-8", "surrogatepass") if data.isascii() else None
-        begin, names = 0, []
-        for end in ends.tolist():
-            names.append(data[begin:end].decode("utf-8", "surrogatepass") if text is None else text[begin:end])
-            begin = end
-        return names
+        ends = ends.tolist()
+        places = zip([0, *ends], ends, strict=False)  # each begins where the one before ends
+        if data.isascii():
+            text = data.decode()
+            return [text[begin:end] for begin, end in places]
+        return [data[begin:end].decode("utf-8", "surrogatepass") for begin, end in places]
 
     def sequences(self, size: int, *, spaced: bool = False) -> Mask:
         """Tell which of the first tokens are sequences: of words, of characters, or pairs of ideographs.
@@ -199,17 +175,13 @@ class TextReader:
         """
         if self.tokens.hash_width or not size:
             return np.zeros(size, dtype=bool)
-        shapes = self._name_shapes(size)
+        if len(self._shapes) < size:  # what names look like; those of tokens stay what they are
+            self._shapes = np.concatenate([self._shapes, self._words.name_shapes(len(self._shapes), size)])
+        shapes = self._shapes[:size]
         if self.tokens.unit != "words":
             return np.zeros(size, dtype=bool) if spaced else (shapes & LONG) != 0
         looked_at = SPACED if spaced or self.tokens.cjk != "pairs" else SPACED | IDEOGRAPHS
         return np.asarray((shapes & looked_at) != 0)
-
-    def _name_shapes(self, size: int) -> npt.NDArray[np.uint8]:
-        """Return what the names of the first tokens look like; those of tokens stay what they are."""
-        if len(self._shapes) < size:
-            self._shapes = np.concatenate([self._shapes, self._words.name_shapes(len(self._shapes), size)])
-        return self._shapes[:size]
 
     def order(self) -> Codes:
         """Return all numbers in the order of their names, by code points."""
@@ -243,7 +215,7 @@ class TextReader:
         """Return a reader that knows some of these tokens only, numbered in this order."""
         return TextReader(self.tokens, self.names(numbers), threads=self.threads)
 
-    def __getstate__(self) -> ReaderState:
+    def __getstate__(self) -> dict[str, Any]:
         return {
             "tokens": self.tokens,
             "threads": self.threads,
@@ -251,9 +223,8 @@ class TextReader:
             "names": [] if self.tokens.hash_width else self.names(),
         }
 
-    def __setstate__(self, state: ReaderState) -> None:
-        fresh = TextReader(state["tokens"], state["names"], fixed=state["fixed"], threads=state["threads"])
-        self.__dict__ = fresh.__dict__
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = TextReader(**state).__dict__
 
     def _texts(self, X: ColumnLike, allow_missing: bool, first: int = 0) -> Iterable[_kernels.TextColumn]:
         change = self.tokens.preprocessor
@@ -353,11 +324,8 @@ class TextRows:
         """Add the rows to sums of classes; new words are learned."""
         if self.reader.tokens.calls:
             self.learn()
-        if self._learned is not None:
-            self.reader.add(self._learned, y, n_classes, weights, times=times, sums=sums, threads=self.threads)
-            return
-        first, threads = self.first, self.threads
-        self.reader.count(self.texts, y, n_classes, weights, times=times, sums=sums, first=first, threads=threads)
+        rows, first, threads = self.texts if self._learned is None else self._learned, self.first, self.threads
+        self.reader.count(rows, y, n_classes, weights, times=times, sums=sums, first=first, threads=threads)
 
     def scores(self, table: Floats, times: str) -> Floats:
         """Return Σ table[number, class] over the words of each row, [row, class]."""
@@ -368,12 +336,12 @@ class TextRows:
         first, threads = self.first, self.threads
         return self.reader.score(self.texts, table, times=times, lengths=lengths, first=first, threads=threads)
 
+    def _read(self, learn: bool) -> TokenRows:
+        return self.reader.read(self.texts, learn=learn, allow_missing=True, first=self.first, threads=self.threads)
+
     @cached_property
     def _tokens(self) -> TokenRows:
         return self._read(learn=False)
-
-    def _read(self, learn: bool) -> TokenRows:
-        return self.reader.read(self.texts, learn=learn, allow_missing=True, first=self.first, threads=self.threads)
 
     def cells(self, columns: Codes, times: str) -> tuple[Longs, Codes, Floats]:
         """Return starts of rows, columns and values; number i becomes columns[i], or nothing if that is negative."""
