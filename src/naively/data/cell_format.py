@@ -205,37 +205,29 @@ def are_readable(texts: pa.Array, written: CellFormat) -> pa.Array:
 
 def numbers_from(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return texts that are numbers written so, or plain ones, as float64."""
-    if written.decimal == ",":
-        pointed = pc.match_substring_regex(texts, POINTED)
-        if pc.any(pointed).as_py():
-            absent = pa.nulls(len(texts), texts.type)
-            own = numbers_as(pc.if_else(pointed, absent, texts), written)
-            return pc.coalesce(own, floats(pc.if_else(pointed, texts, absent)))
+    pointed = pc.match_substring_regex(texts, POINTED) if written.decimal == "," else None
+    if pointed is not None and pc.any(pointed).as_py():
+        absent = pa.nulls(len(texts), texts.type)
+        own = numbers_as(pc.if_else(pointed, absent, texts), written)
+        return pc.coalesce(own, numbers_as(pc.if_else(pointed, texts, absent), USUAL))
     return numbers_as(texts, written)
 
 
 def numbers_as(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return texts that are numbers written so as float64."""
+    below = pc.starts_with(pc.utf8_trim_whitespace(texts), "(")
     if not written.plain:
-        below = pc.starts_with(pc.utf8_trim_whitespace(texts), "(")
         for unit in filter(None, (written.prefix.strip(), written.suffix.strip())):
             texts = pc.replace_substring(texts, unit, "")
         if written.thousands:
             texts = pc.replace_substring_regex(texts, GROUPS[written.thousands], "")
-        texts = pc.replace_substring(texts, written.decimal, ".") if written.decimal != "." else texts
-        texts = pc.replace_substring_regex(texts, WITHIN, "")
-        numbers = floats(texts)
-        return pc.if_else(below, pc.negate(numbers), numbers)
-    return floats(texts)
-
-
-def floats(texts: pa.Array) -> pa.Array:
-    """Return texts that are plain numbers as float64."""
+        texts = pc.replace_substring_regex(pc.replace_substring(texts, written.decimal, "."), WITHIN, "")
     texts = pc.replace_substring(pc.utf8_trim_whitespace(texts), "\u2212", "-")
     try:
-        return texts.cast(pa.float64())
+        numbers = texts.cast(pa.float64())
     except pa.ArrowInvalid:  # too large for a float: Python says infinity
-        return pa.array([None if text is None else float(text) for text in texts.to_pylist()], pa.float64())
+        numbers = pa.array([None if text is None else float(text) for text in texts.to_pylist()], pa.float64())
+    return numbers if written.plain else pc.if_else(below, pc.negate(numbers), numbers)
 
 
 def number_from(text: str, written: CellFormat) -> float | None:
@@ -274,12 +266,14 @@ def notation(texts: pa.Array, decimal: str | None = None, thousands: str | None 
         for group, point in signs(texts, decimal)
         if decimal in (None, point) and (thousands in (None, group) or not group) and point != thousands
     ]
-    fit = [
-        style
-        for style in styles
-        if pc.all(pc.match_substring_regex(texts, grammar(style))).as_py() and (thousands or is_grouping(texts, style))
-    ]
-    if len(fit) > 1 and not is_settled(fit):
+    fit = []
+    for style in styles:
+        fits = pc.all(pc.match_substring_regex(texts, grammar(style))).as_py()
+        if fits and (thousands or is_grouping(texts, style)):
+            fit.append(style)
+    # A point comes before fractions, unless it may group money.
+    money = re.fullmatch(CURRENCIES, (prefix + suffix).strip()) is not None
+    if len(fit) > 1 and (money or fit[0].thousands or fit[0].decimal != "."):
         sign = fit[0].decimal if fit[0].decimal == fit[1].thousands else fit[1].decimal
         return Unclear(texts.filter(pc.match_substring(texts, sign))[0].as_py(), sign)
     return fit[0] if fit else None
@@ -310,9 +304,3 @@ def is_grouping(texts: pa.Array, written: CellFormat) -> bool:
         return False
     groups = pc.count_substring_regex(texts, GROUPS[written.thousands] + r"\d")
     return bool(pc.any(pc.match_substring(texts, written.decimal)).as_py()) or len(pc.unique(groups)) > 1
-
-
-def is_settled(fit: list[CellFormat]) -> bool:
-    """Return whether of two ways that fit the first is meant: a point before fractions, unless it may group money."""
-    money = re.fullmatch(CURRENCIES, (fit[0].prefix + fit[0].suffix).strip()) is not None
-    return fit[0].decimal == "." and not fit[0].thousands and not money

@@ -16,6 +16,7 @@ from ..stats.axis import is_missing
 from .cell_format import USUAL, exact_names
 from .cells import CellType, NotRead, convert_cells, one_number
 from .column import Column, same_kind
+from .frame import is_sequence
 from .schema import Schema, likely
 from .values import another_type, kind_for, plain_cell, seconds, time_texts, type_of_value
 
@@ -51,7 +52,7 @@ def few_texts(X: list[CellLike], schema: Schema | None) -> list[Mapping[str, Cel
 
 def is_one_row(X: TableLike) -> bool:
     """Return whether this is one row: a dict of single values."""
-    return type(X) is dict and (PLAIN.issuperset(map(type, X.values())) or not any(map(is_column, X.values())))
+    return type(X) is dict and (PLAIN.issuperset(map(type, X.values())) or not any(map(is_sequence, X.values())))
 
 
 def is_labelled_row(X: TableLike, y: ColumnLike) -> bool:
@@ -85,13 +86,6 @@ def row_of_series(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] 
     if not row:
         return None
     return [dict(zip(map(str, names), X.to_numpy(dtype=object), strict=True))]
-
-
-def is_column(value: CellLike) -> bool:
-    """Return whether a value is a column of values rather than a single one."""
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
-        return False
-    return isinstance(value, (list, tuple)) or np.ndim(value) > 0
 
 
 def label_reader(column: Column) -> Reader:

@@ -172,12 +172,14 @@ def frame_of(X: TableLike) -> Frame:
         return Frame({MATRIX: X.tocsr()}, X.shape[0], named=False)
     if (texts := column_of_texts(X)) is not None:
         return Frame({texts.name: texts}, len(texts), named=False, texts=True)
-    if isinstance(X, np.ndarray):
-        return frame_of_array(X)
     if isinstance(X, Mapping):
         return frame_of_dict(X)
     if isinstance(X, (pa.Table, pa.RecordBatch)):
-        return frame_of_table(X)
+        refuse_twice(X.schema.names)
+        columns = {name: arrow_values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
+        return Frame(columns, X.num_rows)
+    if isinstance(X, np.ndarray):
+        return frame_of_array(X)
     if hasattr(type(X), "columns") or hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__"):
         return frame_of_any(X)
     if isinstance(X, Sequence) and not isinstance(X, (str, bytes)):
@@ -193,18 +195,15 @@ def column_of_texts(X: TableLike) -> ColumnValues | None:
     """Return a list or a column of texts, None if this is something else."""
     if isinstance(X, (list, tuple)):
         return text_list(X)
-    if isinstance(X, (pa.Array, pa.ChunkedArray)):
-        found = ColumnValues(TEXT, X)
-    elif isinstance(X, np.ndarray):
-        if X.ndim != 1 or X.dtype.kind not in "UTO" or not len(X):
-            return None
+    if isinstance(X, (pa.Array, pa.ChunkedArray)) or (
+        isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "UTO" and len(X)
+    ):
         found = ColumnValues(TEXT, X)
     elif hasattr(X, "dtype") and hasattr(X, "name") and np.ndim(X) == 1 and len(X):  # a series
         found = series_values(X.name if isinstance(X.name, str) and X.name else TEXT, X)
     else:
         return None
-    empty = found.type is None and not found.floating
-    return found if found.type == "text" or empty else None
+    return found if found.type == "text" or (found.type is None and not found.floating) else None
 
 
 def text_list(X: Sequence[CellLike]) -> ColumnValues | None:
@@ -268,11 +267,9 @@ def frame_of_dict(X: Mapping[Label, ColumnLike]) -> Frame:
 
 def is_sequence(value: CellLike) -> bool:
     """Return whether something is a column rather than a cell."""
-    if isinstance(value, (str, bytes)):
+    if isinstance(value, (str, bytes)) or not (hasattr(value, "__len__") or sparse.issparse(value)):
         return False
-    return (
-        isinstance(value, (list, tuple)) or sparse.issparse(value) or (hasattr(value, "__len__") and np.ndim(value) > 0)
-    )
+    return isinstance(value, (list, tuple)) or sparse.issparse(value) or np.ndim(value) > 0
 
 
 def values_of(name: str, value: ColumnLike) -> FrameColumn:
@@ -323,13 +320,6 @@ def frame_of_rows(X: Sequence[TableLike]) -> Frame:
     if array.dtype.kind in "US" and array.ndim == 2 and not all(isinstance(v, str) for row in X for v in row):
         array = np.array([list(row) for row in X], dtype=object)  # numbers beside texts would become texts
     return frame_of_array(array)
-
-
-def frame_of_table(X: TableLike) -> Frame:
-    """Return an Arrow table as a frame."""
-    refuse_twice(list(X.schema.names))
-    columns = {name: arrow_values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
-    return Frame(columns, X.num_rows)
 
 
 def frame_of_any(X: TableLike) -> Frame:

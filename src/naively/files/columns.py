@@ -115,15 +115,16 @@ class Columns:
         other = Columns(self.parts, self.names, self.folders, self.how)
         vars(other)["guesses"] = self.guesses  # no second sample
         other.learned = schema
-        cells = {n: self._learned(schema[n], kind) for n, (kind, _) in self.cells.items() if n in schema}
-        rest = {n: TEXT if self.as_written else narrowest_type(self.guesses[n].strict) for n in self.cells}
-        vars(other)["cells"] = {n: cells.get(n) or CellType(kind, self._strictly) for n, kind in rest.items()}
+        cells = vars(other)["cells"] = dict[str, CellType]()
+        for name, (kind, _) in self.cells.items():
+            if name not in schema:
+                own = TEXT if self.as_written else narrowest_type(self.guesses[name].strict)
+                cells[name] = CellType(own, self._strictly)
+                continue
+            column = schema[name]  # whole numbers stay whole where they are
+            same = kind in TYPES and same_kind(TYPES[kind], column.type)
+            cells[name] = CellType(kind if same else self._kind(column), self._written(column))
         return other
-
-    def _learned(self, column: Column, kind: pa.DataType) -> CellType:
-        """Return what a column that was learned is read as; whole numbers stay whole where they are."""
-        same = kind in TYPES and same_kind(TYPES[kind], column.type)
-        return CellType(kind if same else self._kind(column), self._written(column))
 
     def _kind(self, column: Column) -> pa.DataType:
         """Return what a column is read as, so that it is what the schema says."""
