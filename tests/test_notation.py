@@ -192,13 +192,6 @@ def test_unclear_columns_stay_labels_until_somebody_says_what_is_meant(tmp_path)
     )
 
 
-def test_signs_that_cannot_be_are_refused():
-    with pytest.raises(InvalidSetting, match="thousands=';' must be"):
-        nv.File("t.csv", thousands=";")
-    with pytest.raises(InvalidSetting, match="not the decimal sign"):
-        nv.File("t.csv", thousands=",", decimal=",")
-
-
 # -- who decides -------------------------------------------------------------------------------------------------------
 
 
