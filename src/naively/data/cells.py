@@ -23,6 +23,7 @@ from .cell_format import (
     tally,
     without_value,
 )
+from .column import Type
 
 # What cells are read as. Prose is text that is tokenized: as long as it likes.
 TEXT, PROSE, BOOLEAN, WHOLE, NUMBER = pa.string(), pa.large_string(), pa.bool_(), pa.int64(), pa.float64()
@@ -33,6 +34,11 @@ TIMES = {
     ZONED_TIME: r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)$",
 }
 ONLY_TEXT = frozenset({TEXT})
+# What columns that are read so hold; the narrowest of the types that all cells can be read as is the one they have.
+TYPES: dict[pa.DataType, Type] = {WHOLE: "whole", NUMBER: "number", BOOLEAN: "boolean", DAY: "time", TIME: "time"}
+TYPES |= {ZONED_TIME: "time", TEXT: "text", PROSE: "text"}
+# What the columns that a schema has are read as.
+READ_AS: dict[str, pa.DataType] = {"text": TEXT, "boolean": BOOLEAN, "whole": WHOLE, "number": NUMBER, "time": TIME}
 # Cells of a column that show at once that it holds labels.
 FEW = 100
 

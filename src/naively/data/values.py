@@ -23,23 +23,10 @@ from .._types import AnyArray, CellLike, ColumnLike, Floats, Label, Places
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from ..stats.axis import is_missing
+from . import cells
 from .arrow_arrays import numpy_values
 from .cell_format import USUAL
-from .cells import (
-    BOOLEAN,
-    NUMBER,
-    TIME,
-    TIMES,
-    WHOLE,
-    ZONED_TIME,
-    CellType,
-    NotRead,
-    TypeGuess,
-    convert_cells,
-    guess_type,
-    is_any,
-)
-from .cells import FEW as LOOKED_AT
+from .cells import NUMBER, READ_AS, TIME, TIMES, ZONED_TIME, CellType, NotRead, TypeGuess
 from .column import NOUNS, Column, Type, same_kind
 
 # Texts are worth a code if each is seen in so many rows.
@@ -137,8 +124,8 @@ class ColumnValues:
 
     def written(self) -> TypeGuess | None:
         """Return how texts are numbers, if all of them are; soon None, for labels."""
-        for end in (min(len(self), LOOKED_AT), len(self)):
-            found = guess_type(plain_texts(self.arrow(0, end)))
+        for end in (min(len(self), cells.FEW), len(self)):
+            found = cells.guess_type(plain_texts(self.arrow(0, end)))
             if NUMBER not in found.kinds:
                 return None
         return found
@@ -147,7 +134,7 @@ class ColumnValues:
         """Return texts as what a column holds: numbers, times or booleans."""
         array = plain_texts(self.arrow(0, len(self)))
         try:
-            found, none = convert_cells(array, CellType(kind_for(column, array), column.written or USUAL))
+            found, none = cells.convert_cells(array, CellType(kind_for(column, array), column.written or USUAL))
         except NotRead as error:
             raise another_type(column, repr(error.text)) from None
         other = self.on(found)
@@ -256,10 +243,9 @@ def plain_texts(array: pa.Array) -> pa.Array:
 def kind_for(column: Column, texts: pa.Array) -> pa.DataType:
     """Return what texts are read as, so that they are what a column holds."""
     if column.type == "time":
-        return ZONED_TIME if is_any(pc.match_substring_regex(texts, TIMES[ZONED_TIME])) else TIME
-    if column.type == "boolean":
-        return BOOLEAN
-    return WHOLE if column.type == "whole" and column.kind == "labels" else NUMBER
+        return ZONED_TIME if cells.is_any(pc.match_substring_regex(texts, TIMES[ZONED_TIME])) else TIME
+    measured = column.type == "whole" and column.kind != "labels"
+    return NUMBER if measured else READ_AS[column.type]
 
 
 def another_type(column: Column, now: str) -> InvalidInput:

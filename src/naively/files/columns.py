@@ -10,38 +10,21 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from ..data import cells
 from ..data.cell_format import AND_USUAL, USUAL, CellFormat, names_of_classes
-from ..data.cells import (
-    BOOLEAN,
-    DAY,
-    NUMBER,
-    ONLY_TEXT,
-    PROSE,
-    TEXT,
-    TIME,
-    WHOLE,
-    ZONED_TIME,
-    CellType,
-    NotRead,
-    TypeGuess,
-    convert_cells,
-)
-from ..data.column import Column, FamilySettings, Type, family_of, same_kind, wants_text
+from ..data.cells import NUMBER, ONLY_TEXT, PROSE, READ_AS, TEXT, TYPES, WHOLE, CellType, TypeGuess
+from ..data.column import Column, FamilySettings, family_of, same_kind, wants_text
 from ..data.schema import Schema
 from ..data.values import is_text_type, plain_texts
 from ..errors import UnreadableRows
 from ..errors.message import Message, Setting
-from .duckdb_reader import NOUNS
-from .typed import READ_AS, Batches, Part, common_json_types
+from .typed import UNCOUNTABLE, Batches, Part, common_json_types
 
 if TYPE_CHECKING:
     from .file import File
 
 # Rows that are looked at to decide what a column holds: of the first file, and of some others.
 LOOKED_AT, OTHERS, LOOKED_AT_OTHERS = 50_000, 8, 2_000
-# What columns that are read so hold; the narrowest of the types that all cells can be read as is the one they have.
-TYPES: dict[pa.DataType, Type] = {WHOLE: "whole", NUMBER: "number", BOOLEAN: "boolean", DAY: "time", TIME: "time"}
-TYPES |= {ZONED_TIME: "time", TEXT: "text", PROSE: "text"}
 
 
 class Columns:
@@ -130,7 +113,7 @@ class Columns:
         """Return what a column is read as, so that it is what the schema says."""
         own = self.cells[column.name].kind if column.name in self.cells else None
         if column.type == "time":
-            return own if TYPES.get(own) == "time" else TIME
+            return own if TYPES.get(own) == "time" else READ_AS["time"]
         if column.type == "text" and column.family.name == "words":
             return PROSE
         if column.type == "empty":  # read as what it is here, and taken for missing
@@ -155,9 +138,10 @@ class Columns:
             if name in apart:
                 continue
             if cell.kind not in TYPES:
-                why = f"column {name!r} holds {NOUNS.get(cell.kind, cell.kind)}, which cannot be counted; ignore it: "
-                ignore = Setting("ignore", [name])
-                raise UnreadableRows(self.parts[0].shown, None, Message(why, ignore, "."), column=name)
+                held = UNCOUNTABLE.get(cell.kind, cell.kind)
+                why = f"column {name!r} holds {held}, which cannot be counted; ignore it: "
+                sentence = Message(why, Setting("ignore", [name]), ".")
+                raise UnreadableRows(self.parts[0].shown, None, sentence, column=name)
             family = family_of(name, given[name]) if name in given else None
             text = self.as_written or name in self.texts  # and not categories by their type
             if family is not None and wants_text(family) and text:  # cells stay as they are, and so do words
@@ -188,9 +172,9 @@ TextsReadAsMissing = dict[str, Counter[str]]  # of each column, the texts that s
 
 def read_batches(
     batches: Iterable[pa.RecordBatch],
-    cells: Mapping[str, CellType],
+    columns: Mapping[str, CellType],
     found: TextsReadAsMissing | None,
-    refused: Callable[[NotRead, str, pa.DataType], Exception],
+    refused: Callable[[cells.NotRead, str, pa.DataType], Exception],
 ) -> Batches:
     """Return batches whose texts are what each column holds; how often which text stood for no value is noted.
 
@@ -199,24 +183,23 @@ def read_batches(
     begin = 0
     for batch in batches:
         arrays = []
-        for name, cell in cells.items():
+        for name, cell in columns.items():
             try:
                 array, none = read_column(batch.column(name), cell)
-            except NotRead as error:
-                raise refused(NotRead(begin + error.row, error.text), name, cell.kind) from None
+            except cells.NotRead as error:
+                raise refused(cells.NotRead(begin + error.row, error.text), name, cell.kind) from None
             if found is not None and none:
                 found.setdefault(name, Counter()).update(none)
             arrays.append(array)
         begin += batch.num_rows
-        yield pa.RecordBatch.from_arrays(arrays, names=list(cells))
+        yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def read_column(array: pa.Array, cell: CellType) -> tuple[pa.Array, Counter[str]]:
     """Return a column as what it holds, and which texts stood for no value."""
     coded = pa.types.is_dictionary(array.type)
-    text = is_text_type(array.type.value_type if coded else array.type)
-    if not text or (coded and cell.kind in (TEXT, PROSE) and not convert_cells(plain_texts(array.dictionary), cell)[1]):
+    text, labels = is_text_type(array.type.value_type if coded else array.type), coded and cell.kind in (TEXT, PROSE)
+    if not text or (labels and not cells.convert_cells(plain_texts(array.dictionary), cell)[1]):
         return array, Counter({"": array.null_count} if array.null_count else {})
-    values, none = convert_cells(plain_texts(array), cell)
-    labels = coded and cell.kind in (TEXT, PROSE)
+    values, none = cells.convert_cells(plain_texts(array), cell)
     return (values.dictionary_encode().cast(array.type) if labels else values), none  # of one type in all batches

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from .._threads import allowed
-from ..data.cells import BOOLEAN, DAY, NUMBER, TIME, WHOLE, ZONED_TIME, NotRead
+from ..data.cells import TYPES, NotRead
+from ..data.column import NOUNS
 from ..data.schema import Schema
 from ..errors import UnreadableRows
 from ..errors.message import ANY_VALUE, Message, MessagePart, MissingTexts, PythonOnly, Setting
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
 # What DuckDB may use for buffers; a scan needs far less.
 MEMORY = "512MB"
-# Lists and objects of JSON, which cannot be counted.
-LIST, OBJECT = pa.list_(pa.null()), pa.struct([])
-NOUNS = {BOOLEAN: "true and false", WHOLE: "whole numbers", NUMBER: "numbers", DAY: "dates", TIME: "times"}
-NOUNS |= {ZONED_TIME: "times", LIST: "ARRAY", OBJECT: "OBJECT"}
 
 
 def connect(database: str | None = None, threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -126,7 +123,7 @@ def wrong_cell(
     path: str, line: int | None, error: NotRead, column: str, kind: pa.DataType, learned: Schema | None, weight: bool
 ) -> UnreadableRows:
     """Return the error about a cell that is not what its column holds, or held in training, or is no weight."""
-    value, noun = error.text, NOUNS.get(kind, kind)
+    value, noun = error.text, NOUNS[TYPES[kind]]
     if weight:
         why: tuple[str | MessagePart, ...] = (
             "which is no number, and weights must be numbers. Name a column of numbers by ",

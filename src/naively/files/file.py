@@ -19,19 +19,19 @@ import pyarrow.compute as pc
 
 from .._types import TableLike
 from ..data.cell_format import AND_USUAL
-from ..data.cells import NUMBER, PROSE, TEXT, CellType, NotRead
-from ..data.column import FamilySettings, Type
+from ..data.cells import NUMBER, PROSE, READ_AS, TEXT, TYPES, CellType, NotRead
+from ..data.column import NOUNS, FamilySettings, Type
 from ..data.encoding import ROWS
 from ..data.schema import Schema, likely
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..errors.message import Message, PythonOnly, Setting
-from .columns import TYPES, Columns, TextsReadAsMissing, read_batches
+from .columns import Columns, TextsReadAsMissing, read_batches
 from .delimited import Delimited, Sheet
 from .dialect import packing
-from .duckdb_reader import NOUNS, wrong_cell
+from .duckdb_reader import wrong_cell
 from .formats import paths_of, unpack
 from .streams import DatasetPart, StreamPart, batch_bytes, stream_of
-from .typed import READ_AS, ArrowFile, Batches, Database, JsonLines, Orc, Parquet, Part
+from .typed import ArrowFile, Batches, Database, JsonLines, Orc, Parquet, Part
 
 # So many notes on how files were read are said one by one.
 NOTES = 3
@@ -464,7 +464,7 @@ def with_constants(table: pa.Table, constant: Mapping[str, str], cells: Mapping[
         try:
             cell = pa.scalar(value).cast(kind)
         except pa.ArrowInvalid:
-            why = f"its folder says {name}={value}, but column {name!r} is read as {NOUNS.get(kind, kind)}; rename the "
+            why = f"its folder says {name}={value}, but column {name!r} is read as {NOUNS[TYPES[kind]]}; rename the "
             as_text = PythonOnly(f", or take the column as text: nv.File(..., types={{{name!r}: 'text'}})")
             raise UnreadableRows(shown, None, Message(why, "folder", as_text, "."), column=name, value=value) from None
         table = table.append_column(name, pa.repeat(cell, table.num_rows))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from .._types import Json
 from ..data.cell_format import USUAL, CellFormat
-from ..data.cells import BOOLEAN, FEW, NUMBER, ONLY_TEXT, PROSE, TEXT, TIME, WHOLE, TypeGuess, guess_type
+from ..data.cells import BOOLEAN, FEW, NUMBER, ONLY_TEXT, PROSE, READ_AS, TEXT, WHOLE, TypeGuess, guess_type
 from ..data.schema import likely
 from ..data.values import is_text_type, plain_texts, type_of_arrow
 from ..errors import InvalidInput, UnreadableRows
@@ -25,11 +25,10 @@ from .dialect import head_of, packing
 if TYPE_CHECKING:
     from .file import File
 
-# What the columns that a schema has are read as.
-READ_AS: dict[str, pa.DataType] = {"text": TEXT, "boolean": BOOLEAN, "whole": WHOLE, "number": NUMBER, "time": TIME}
 # What DuckDB calls the values of JSON.
 JSON = {"VARCHAR": TEXT, "BOOLEAN": BOOLEAN, "BIGINT": WHOLE, "UBIGINT": WHOLE, "DOUBLE": NUMBER}
-JSON |= {"ARRAY": duck.LIST, "OBJECT": duck.OBJECT}
+UNCOUNTABLE = {pa.list_(pa.null()): "ARRAY", pa.struct([]): "OBJECT"}
+JSON |= {name: kind for kind, name in UNCOUNTABLE.items()}
 # Of each column of Parquet so many bytes are read ahead; otherwise Arrow would fetch the whole file and keep it.
 BUFFER = 1 << 22
 NAMED = '"a": 1, "b": "x"'  # what an object looks like, for sentences
