@@ -62,15 +62,11 @@ def is_labelled_row(X: TableLike, y: ColumnLike) -> bool:
 
 def rows_of_frame(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] | None:
     """Return the rows of a small data frame of pandas or Polars as dicts, if it has all columns by name."""
-    names = [str(name) for name in X.columns]
-    if len(set(names)) < len(names) or not set(schema.names) <= set(names):
+    names, library = [str(name) for name in X.columns], type(X).__module__.partition(".")[0]
+    if len(set(names)) < len(names) or not set(schema.names) <= set(names) or library not in ("pandas", "polars"):
         return None  # the code for larger frames raises the error
-    library = type(X).__module__.partition(".")[0]
-    if library == "polars":
-        return [dict(zip(names, row, strict=True)) for row in X.rows()]
-    if library == "pandas":
-        return [dict(zip(names, row, strict=True)) for row in X.to_numpy(dtype=object)]
-    return None
+    rows = X.rows() if library == "polars" else X.to_numpy(dtype=object)
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def row_of_series(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] | None:
@@ -83,9 +79,7 @@ def row_of_series(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] 
     else:  # numbers may be names of columns, or the index of texts
         alone = len(schema) == 1 and schema.columns[0].type == "text"
         row = not alone and set(schema.names) <= set(map(str, names))
-    if not row:
-        return None
-    return [dict(zip(map(str, names), X.to_numpy(dtype=object), strict=True))]
+    return [dict(zip(map(str, names), X.to_numpy(dtype=object), strict=True))] if row else None
 
 
 def label_reader(column: Column) -> Reader:

@@ -288,12 +288,11 @@ class Schema:
 
 def likely(name: Label, names: tuple[str, ...], what: str = "columns") -> str:
     """Return the end of a sentence about a name that is not there: the likely one, or all there are."""
-    spelled = {"".join(str(known).split()).casefold(): str(known) for known in names}
-    alike = spelled.get("".join(str(name).split()).casefold())  # but for blanks and capitals
-    close = [alike] if alike is not None else get_close_matches(str(name), [str(known) for known in names], n=1)
-    if close:
+    known = list(map(str, names))
+    alike = [one for one in known if "".join(one.split()).casefold() == "".join(str(name).split()).casefold()]
+    if close := alike[-1:] or get_close_matches(str(name), known, n=1):  # alike but for blanks and capitals
         return f"; did you mean {close[0]!r}?"
-    shown = ", ".join(repr(known) for known in names[:8]) + (", …" if len(names) > 8 else "")
+    shown = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
     return f"; the {what} are {shown}." if names else f"; there are no {what}."
 
 
@@ -345,19 +344,15 @@ def column_of_type(field: pa.Field, family: FamilyLike | None) -> Column:
 def check_decided(schema: Schema) -> None:
     """Refuse what only rows can decide, and say how to decide it."""
     for column in schema:
-        if isinstance(column.family, Bins) and column.family.cuts is None:
-            raise InvalidSetting(
-                f"Where column {column.name!r} is cut into bins follows from its numbers, not from its type. Give the "
-                "cuts: ",
-                Setting("families", {column.name: replace(column.family, cuts=(10.0, 20.0))}),
-                "; or look at rows: nv.look(rows, target=…).schema.",
-                column=column.name,
-            )
-        if isinstance(column.family, Words) and column.family.may_pair:
-            raise InvalidSetting(
-                f"Whether pairs of words of column {column.name!r} are counted follows from how long its texts are. "
-                "Decide it: ",
-                Setting("families", {column.name: Words(pairs=True)}),
-                " or pairs=False; or look at rows: nv.look(rows, target=…).schema.",
-                column=column.name,
-            )
+        family, name = column.family, column.name
+        given: Family
+        if isinstance(family, Bins) and family.cuts is None:
+            why = f"Where column {name!r} is cut into bins follows from its numbers, not from its type. Give the cuts: "
+            given, other = replace(family, cuts=(10.0, 20.0)), "; "
+        elif isinstance(family, Words) and family.may_pair:
+            why = f"Whether pairs of words of column {name!r} are counted follows from how long its texts are. Decide: "
+            given, other = Words(pairs=True), " or pairs=False; "
+        else:
+            continue
+        rows = f"{other}or look at rows: nv.look(rows, target=…).schema."
+        raise InvalidSetting(why, Setting("families", {name: given}), rows, column=name)

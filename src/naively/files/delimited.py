@@ -90,7 +90,7 @@ class Delimited(Part):
     def batches(self, types: Kinds, rows: int, limit: int | None, threads: int | None) -> Batches:
         """Return the rows of some columns, every cell as the text that it is; None where it is empty."""
         if len(self.names) > WIDE:
-            yield from texts_of_wide(self._stream, self.dialect, self.shown, list(types), limit, empty=self._empty)
+            yield from self._wide_batches(types, limit)
             return
         path, encoding, packed = self._plain
         quoted = duck.sql_literal
@@ -102,6 +102,41 @@ class Delimited(Part):
         )
         con = duck.connect(threads=min(allowed(threads), READERS))
         yield from duck.rows_of(source, types, self.shown, rows, limit, con)
+
+    def _wide_batches(self, types: Kinds, limit: int | None) -> Batches:
+        """Return some columns of a file of very many, read by Arrow: its memory grows with bytes, not with columns."""
+        from pyarrow import csv as arrow
+
+        dialect, shown, empty = self.dialect, self.shown, self._empty
+        wrong: list[arrow_csv.InvalidRow] = []
+
+        def refused(row: arrow_csv.InvalidRow) -> str:
+            wrong.append(row)
+            return "error"
+
+        size = int(min(max(PIECE, LINES * dialect.line_bytes), 1 << 30))
+        kinds = dict.fromkeys([*dialect.names, ""], TEXT)  # a column without a name is called after its place
+        try:
+            with self._stream() as file:
+                how = arrow.ParseOptions(
+                    delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=refused
+                )
+                null = [""] if empty else []
+                read = arrow.ConvertOptions(column_types=kinds, null_values=null, strings_can_be_null=empty)
+                skip = arrow.ReadOptions(use_threads=False, block_size=size, skip_rows=dialect.skipped)
+                batches = arrow.open_csv(file, skip, how, read)
+                named = (pa.RecordBatch.from_arrays(batch.columns, names=dialect.names) for batch in batches)
+                yield from some_rows(named, types, limit)
+        except (pa.ArrowException, OSError) as error:
+            if "Empty CSV file" in str(error):  # a header that no line end follows: there are no rows
+                return
+            if wrong and is_open(wrong[0].text, dialect.delimiter):
+                raise duck.open_quote(shown, wrong[0].number) from None
+            if wrong:
+                raise duck.ragged(shown, wrong[0].number, wrong[0].actual_columns, wrong[0].expected_columns) from None
+            if "UTF8" in str(error):
+                raise duck.not_utf8(shown, None) from None
+            raise UnreadableRows(shown, None, f"it cannot be read ({duck.first_line(error)}).") from None
 
     def _stream(self) -> IO[bytes]:
         """Return the bytes of the file in UTF-8, decompressed."""
@@ -136,45 +171,6 @@ class Delimited(Part):
         except (csv.Error, UnicodeDecodeError, OSError):
             pass
         return None
-
-
-# -- very many columns, read by Arrow: its memory grows with the bytes, not with the columns ---------------------------
-
-
-def texts_of_wide(
-    stream: Callable[[], IO[bytes]], dialect: Dialect, shown: str, names: list[str], limit: int | None, *, empty: bool
-) -> Batches:
-    """Return some columns of a file as batches of texts; empty cells are missing, if they shall be."""
-    from pyarrow import csv as arrow
-
-    wrong: list[arrow_csv.InvalidRow] = []
-
-    def refused(row: arrow_csv.InvalidRow) -> str:
-        wrong.append(row)
-        return "error"
-
-    size = int(min(max(PIECE, LINES * dialect.line_bytes), 1 << 30))
-    kinds = dict.fromkeys([*dialect.names, ""], TEXT)  # a column without a name is called after its place
-    try:
-        with stream() as file:
-            batches = arrow.open_csv(
-                file,
-                arrow.ReadOptions(use_threads=False, block_size=size, skip_rows=dialect.skipped),
-                arrow.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=refused),
-                arrow.ConvertOptions(column_types=kinds, null_values=[""] if empty else [], strings_can_be_null=empty),
-            )
-            named = (pa.RecordBatch.from_arrays(batch.columns, names=dialect.names) for batch in batches)
-            yield from some_rows(named, dict.fromkeys(names, TEXT), limit)
-    except (pa.ArrowException, OSError) as error:
-        if "Empty CSV file" in str(error):  # a header that no line end follows: there are no rows
-            return
-        if wrong and is_open(wrong[0].text, dialect.delimiter):
-            raise duck.open_quote(shown, wrong[0].number) from None
-        if wrong:
-            raise duck.ragged(shown, wrong[0].number, wrong[0].actual_columns, wrong[0].expected_columns) from None
-        if "UTF8" in str(error):
-            raise duck.not_utf8(shown, None) from None
-        raise UnreadableRows(shown, None, f"it cannot be read ({duck.first_line(error)}).") from None
 
 
 def is_open(text: str | None, delimiter: str) -> bool:

@@ -377,11 +377,11 @@ class File:
         part, hive = self._parts[at], self._places[at][1]
         own = frozenset(part.names)
         constant = {name: hive[name] for name in cells if name in hive and name not in own}
-        lacking = [name for name in cells if name not in own and name not in constant]
+        read = {name: cell for name, cell in cells.items() if name not in constant}
+        lacking = [name for name in read if name not in own]
         if lacking and not (isinstance(part, JsonLines) and set(lacking) <= set(self.columns())):
             why = f"there is no column {lacking[0]!r}{likely(lacking[0], part.names)}"
             raise UnreadableRows(self.paths[at], None, why, column=lacking[0])
-        read = {name: cell for name, cell in cells.items() if name not in constant}
         long = [name for name, cell in read.items() if cell.kind == PROSE]
         each = min(rows, PIECE) if long else rows
         asked = {n: TEXT if n in self._columns.texts and kind != PROSE else kind for n, (kind, _) in read.items()}
@@ -443,17 +443,13 @@ def batches_of_size(pieces: Iterator[pa.Table], rows: int, long: Sequence[str]) 
 def one_type(batch: pa.RecordBatch, cells: Mapping[str, CellType], path: str) -> pa.RecordBatch:
     """Return a batch whose columns have the same types whatever file they are from."""
     arrays = []
-    for name, cell in cells.items():
+    for name, (kind, _) in cells.items():
         array = batch.column(name)
-        if cell.kind in TYPES:
-            try:
-                array = array.cast(cell.kind, safe=cell.kind != NUMBER)
-            except pa.ArrowException:
-                why = f"column {name!r} holds {array.type} here, and another type in other files that are read with it"
-                raise UnreadableRows(
-                    path, None, f"{why}. Convert it to the same in all of them.", column=name
-                ) from None
-        arrays.append(array)
+        try:
+            arrays.append(array.cast(kind, safe=kind != NUMBER) if kind in TYPES else array)
+        except pa.ArrowException:
+            why = f"column {name!r} holds {array.type} here, and another type in other files that are read with it"
+            raise UnreadableRows(path, None, f"{why}. Convert it to the same in all of them.", column=name) from None
     return pa.RecordBatch.from_arrays(arrays, names=list(cells))
 
 
@@ -478,9 +474,8 @@ def file_of(X: TableLike) -> File | None:
         return None
     if isinstance(X, File):
         return X
-    if isinstance(X, (str, os.PathLike)):
+    paths = isinstance(X, (list, tuple)) and bool(X) and all(isinstance(one, os.PathLike) for one in X)
+    if paths or isinstance(X, (str, os.PathLike)):
         return File(X)
-    if isinstance(X, (list, tuple)):
-        return File(X) if X and all(isinstance(one, os.PathLike) for one in X) else None
-    stream = stream_of(X)
+    stream = None if isinstance(X, (list, tuple)) else stream_of(X)
     return None if stream is None else File.of_stream(stream)

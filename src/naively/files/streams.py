@@ -245,7 +245,7 @@ def record_batches(tables: Batches, shown: str) -> Iterator[pa.RecordBatch]:
         found = arrow_table(table, at, shown)
         batches = found.to_batches(max_chunksize=ROWS) if isinstance(found, pa.Table) else [found]
         if first and not batches:
-            batches = [pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in found.schema], schema=found.schema)]
+            batches = [pa.RecordBatch.from_pylist([], schema=found.schema)]
         for batch in batches:
             if batch.num_rows or first:
                 yield batch

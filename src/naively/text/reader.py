@@ -239,22 +239,21 @@ class TextReader:
 
     def _lists(self, X: ColumnLike, allow_missing: bool, first: int = 0) -> Iterable[tuple[Longs, _kernels.TextColumn]]:
         """Yield the tokens that a function finds, and where those of each row begin."""
-        for batch in strings_of(X, allow_missing=allow_missing, first=first):
-            found = [self._tokens_of(text, first + at) for at, text in enumerate(batch)]
-            starts = np.concatenate([[0], np.cumsum([len(tokens) for tokens in found])]).astype(np.int64)
-            yield starts, kernel_texts_of_names([token for tokens in found for token in tokens])
-            first += len(batch)
-
-    def _tokens_of(self, text: str, row: int) -> list[str]:
         tokens = self.tokens
-        text = text if tokens.preprocessor is None else self._changed(tokens.preprocessor, text, row)
         assert tokens.tokenizer is not None, "only texts with a tokenizer of their own come here"
-        given = tokens.tokenizer(text.lower() if tokens.lowercase else text)
-        good = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
-        found = list(given) if good else []
-        if not good or not all(isinstance(token, str) for token in found):
-            raise InvalidInput(RowNumber(row), f": tokenizer gave {found if good else given!r}; it must give strings.")
-        return found
+        for batch in strings_of(X, allow_missing=allow_missing, first=first):
+            starts, found = [0], list[str]()
+            for row, text in enumerate(batch, first):
+                text = text if tokens.preprocessor is None else self._changed(tokens.preprocessor, text, row)
+                given = tokens.tokenizer(text.lower() if tokens.lowercase else text)
+                good = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+                given = list(given) if good else given
+                if not good or not all(isinstance(token, str) for token in given):
+                    raise InvalidInput(RowNumber(row), f": tokenizer gave {given!r}; it must give strings.")
+                found += given
+                starts.append(len(found))
+            yield np.array(starts, dtype=np.int64), kernel_texts_of_names(found)
+            first += len(batch)
 
     @staticmethod
     def _changed(change: Callable[[str], str], text: str, row: int) -> str:
