@@ -26,8 +26,7 @@ LOOKED_AT = 50_000
 # Libraries whose tables lie in memory, though they can be streamed, too.
 EAGER = frozenset({"cudf", "modin", "narwhals", "numpy", "pandas", "polars", "pyarrow", "scipy"})
 
-Batches = Iterable[TableLike]  # tables of any library, one after the other
-OpenStream = Callable[[], Batches]
+Tables = Iterable[TableLike]  # tables of any library, one after the other
 
 
 # -- which objects are streams -------------------------------------------------------------------------------------
@@ -64,43 +63,43 @@ def stream_of_table(table: TableLike) -> StreamPart:
     return StreamPart(lambda: (table,), f"<{type(table).__name__}>")
 
 
-def _polars_batches(frame: Any) -> Batches:
+def _polars_batches(frame: Any) -> Tables:
     """Return the rows of a lazy frame of Polars batch by batch; before version 1.34, all at once."""
     if not hasattr(frame, "collect_batches"):
         return [frame.collect(engine="streaming")]
-    found: Batches = frame.collect_batches(chunk_size=ROWS, maintain_order=True)
+    found: Tables = frame.collect_batches(chunk_size=ROWS, maintain_order=True)
     return found
 
 
-def _duckdb_batches(relation: Any) -> Batches:
+def _duckdb_batches(relation: Any) -> Tables:
     """Return the rows of a relation of DuckDB batch by batch, whatever this version calls it."""
     names = ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch")
-    found: Batches = getattr(relation, next(name for name in names if hasattr(relation, name)))(ROWS)
+    found: Tables = getattr(relation, next(name for name in names if hasattr(relation, name)))(ROWS)
     return found
 
 
-def _ibis_batches(table: Any) -> Batches:
+def _ibis_batches(table: Any) -> Tables:
     """Return the rows of a table of Ibis batch by batch; Ibis 12 has no such reader for DuckDB 2, which has its own."""
     backend = table.get_backend()
     if hasattr(backend, "_to_duckdb_relation"):
         return _duckdb_batches(backend._to_duckdb_relation(table))
-    found: Batches = table.to_pyarrow_batches(chunk_size=ROWS)
+    found: Tables = table.to_pyarrow_batches(chunk_size=ROWS)
     return found
 
 
-def _dask_batches(frame: Any) -> Batches:
+def _dask_batches(frame: Any) -> Tables:
     """Return the partitions of a frame of Dask one by one."""
     return (frame.get_partition(at).compute() for at in range(frame.npartitions))
 
 
-def _ray_batches(dataset: Any) -> Batches:
+def _ray_batches(dataset: Any) -> Tables:
     """Return the rows of a dataset of Ray batch by batch."""
-    found: Batches = dataset.iter_batches(batch_size=ROWS, batch_format="pyarrow")
+    found: Tables = dataset.iter_batches(batch_size=ROWS, batch_format="pyarrow")
     return found
 
 
 # The classes whose objects are streams, by library and name, with what opens them.
-OPENERS: dict[tuple[str, str], Callable[[Any], Batches]] = {
+OPENERS: dict[tuple[str, str], Callable[[Any], Tables]] = {
     ("pyarrow", "RecordBatchReader"): lambda reader: reader,
     ("pyarrow", "Scanner"): lambda scanner: scanner.to_batches(),
     ("polars", "LazyFrame"): _polars_batches,
@@ -119,9 +118,9 @@ OPENERS: dict[tuple[str, str], Callable[[Any], Batches]] = {
 
 
 class StreamPart(Typed):
-    """A stream as a part of a `File`. Batches come only once, so those that came are kept, to be read again."""
+    """A stream as a part of a `File`. Tables come only once, so those that came are kept, to be read again."""
 
-    def __init__(self, opened: OpenStream, shown: str) -> None:
+    def __init__(self, opened: Callable[[], Tables], shown: str) -> None:
         self.shown, self._opened = shown, opened
         self._first: list[pa.RecordBatch] = []  # in memory
         self._bytes = 0
@@ -134,7 +133,7 @@ class StreamPart(Typed):
         self._keeping = False
 
     @cached_property
-    def _tables(self) -> Batches:
+    def _tables(self) -> Tables:
         return self._opened()
 
     @cached_property
@@ -238,7 +237,7 @@ def batch_bytes(batch: pa.RecordBatch) -> int:
         return int(batch.get_total_buffer_size())
 
 
-def record_batches(tables: Batches, shown: str) -> Iterator[pa.RecordBatch]:
+def record_batches(tables: Tables, shown: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows of tables of any library as record batches; empty ones tell types only if they come first."""
     first = True
     for at, table in enumerate(tables):

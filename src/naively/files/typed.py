@@ -31,6 +31,8 @@ UNCOUNTABLE = {pa.list_(pa.null()): "ARRAY", pa.struct([]): "OBJECT"}
 JSON |= {name: kind for kind, name in UNCOUNTABLE.items()}
 # Of each column of Parquet so many bytes are read ahead; otherwise Arrow would fetch the whole file and keep it.
 BUFFER = 1 << 22
+# What Arrow raises about a file that is cut off or damaged, or of a format that this build of it does not have.
+UNREADABLE = (pa.ArrowException, OSError, ImportError)
 NAMED = '"a": 1, "b": "x"'  # what an object looks like, for sentences
 
 Kinds = Mapping[str, pa.DataType]
@@ -230,10 +232,6 @@ class Parquet(ArrowFile):
         import pyarrow.parquet as pq
 
         return int(pq.read_metadata(self.path).num_rows)
-
-
-# What Arrow raises about a file that is cut off or damaged, or of a format that this build of it does not have.
-UNREADABLE = (pa.ArrowException, OSError, ImportError)
 
 
 class JsonLines(Typed):
