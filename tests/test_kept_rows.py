@@ -10,7 +10,7 @@ import pytest
 
 import naively as nv
 from naively.counting import sample
-from naively.text.rows import text_hashes
+from naively.text.reader import text_hashes
 
 N, KEPT = 400, 150
 
