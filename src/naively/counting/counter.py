@@ -22,7 +22,7 @@ from ..stats.arithmetic import subtract
 from ..stats.counts import ColumnStatistic
 from ..text import TextRows
 from . import arrays
-from .arrays import EncodedRows, encoded_numbers, joined_moments, moments_of_column
+from .arrays import joined_moments, kernel_matrix, moments_of_column
 from .wide import (
     WideAccumulator,
     WideCells,
