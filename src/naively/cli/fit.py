@@ -242,8 +242,7 @@ def report_remarks(fitted: FittedClassifier, found: FileFit, columns: int) -> li
         lines.insert(0, f"{rows} skipped because {printable(fitted.schema.target)} is missing.")
     # All weights would fill many lines: `show` has them, and the scores below measure their effect.
     lines += views.tuning_lines(fitted)[: None if fitted.weights is None else 1]
-    reads_again = any(column.kind != "vectors" for column in fitted.schema)  # texts are read once
-    if fitted.weights is not None and reads_again and found.passes > 1:
+    if found.passes > 1:
         lines.append(f"The rows were read {found.passes} times.")
     if unused := options_without_effect(fitted):
         one = len(unused) == 1
