@@ -203,10 +203,10 @@ def test_what_goes_over_the_rows_again_keeps_the_cuts():
     np.testing.assert_array_equal(book.predict_proba(TABLE), bells.predict_proba(TABLE))
 
 
-def test_columns_modeled_jointly_have_them_as_labels():
+def test_the_default_model_takes_their_bins_as_labels():
     together = learned(model="auto")
     assert [column.family.name for column in together.schema_] == [column.family.name for column in learned().schema_]
-    assert together.counts_.joint is not None
+    assert together.tuning_.learned is not None
     of = [cross_validate(TABLE, LABELS, families=FAMILIES, model=model).log_loss for model in ("auto", "textbook")]
     assert of[0] < of[1] + 0.02
 

@@ -95,7 +95,7 @@ def test_numbers_may_be_written_as_in_the_file(server):
 
 def test_contributions_add_up_to_the_probabilities(server, nb):
     found = server.post("explain", ROW).json
-    total = np.array(list(found["prior"].values()))
+    total = np.array(list(found["base"].values()))
     for column in found["columns"]:
         total = total + np.array(list(column["scores"].values()))
     np.testing.assert_allclose(total, list(found["log_joint"].values()), atol=1e-12)

@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 
 from .._types import CellLike, Floats, Label
-from ..data.cell_format import OF_CLASSES, USUAL, arrow_names, is_no_number
+from ..data.cell_format import OF_CLASSES, USUAL, is_no_number
+from ..data.cells import arrow_names
 from ..data.frame import Frame
 from ..data.number_notation import LIKELY, Unclear, notation, number_from
 from ..data.schema import Schema

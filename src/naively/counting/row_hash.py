@@ -220,7 +220,7 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -
 
 
 def hashes_of_classes(y: Codes, hashed: Hashes) -> Hashes:
-    """Return a hash of the rows of its class for each row, given hashes of rows; names of classes have no part in it."""
+    """Return a hash of all rows of its class for each row, given hashes of rows; names of classes do not matter."""
     _, classes = np.unique(y, return_inverse=True)
     out = np.zeros(int(classes.max(initial=-1)) + 1, dtype=np.uint64)
     np.add.at(out, classes, mix_hashes(hashed))

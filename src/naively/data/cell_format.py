@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from types import EllipsisType
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from .._types import Json, JsonObject
 
@@ -107,41 +101,3 @@ def is_no_number(text: str, written: CellFormat) -> bool:
     if AND_USUAL in names and text.strip().casefold() in LOOSE:
         return True
     return text in names or text.strip() in names
-
-
-def without_value(texts: pa.Array, written: CellFormat, *, loose: bool) -> pa.Array:
-    """Return which texts of an Arrow array stand for no value; those of numbers and times are compared loosely."""
-    if not loose:
-        return is_one_of(texts, exact_names(written))
-    trimmed = pc.utf8_trim_whitespace(texts)
-    if written.missing is None:
-        return is_one_of(pc.utf8_lower(trimmed), tuple(LOOSE))
-    named = pc.or_(is_one_of(texts, written.missing), is_one_of(trimmed, written.missing))
-    if AND_USUAL not in written.missing:
-        return named
-    return pc.or_(named, is_one_of(pc.utf8_lower(trimmed), tuple(LOOSE)))
-
-
-def is_one_of(texts: pa.Array, names: tuple[str, ...]) -> pa.Array:
-    """Return which texts of an Arrow array are among some."""
-    return pc.is_in(texts, value_set=arrow_names(names, texts.type), skip_nulls=True)
-
-
-@lru_cache(maxsize=64)
-def arrow_names(names: tuple[str, ...], kind: pa.DataType | None = None) -> pa.Array:
-    """Return texts as an Arrow array of a type of texts; by Arrow's own way pandas would be imported."""
-    data = [name.encode() for name in names]
-    ends = np.cumsum([0, *map(len, data)], dtype=np.int32)
-    found = pa.StringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))
-    return found if kind is None else found.cast(kind)
-
-
-def tally(texts: pa.Array, holds_none: pa.Array | None = None) -> Counter[str]:
-    """Return how often each text that stands for no value occurs, given which do; an empty cell is ''."""
-    found: Counter[str] = Counter()
-    if texts.null_count:
-        found[""] += texts.null_count
-    if holds_none is not None and pc.any(holds_none).as_py():
-        for pair in pc.value_counts(texts.filter(holds_none)).to_pylist():
-            found[pair["values"].strip()] += pair["counts"]
-    return found

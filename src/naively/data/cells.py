@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .cell_format import USUAL, CellFormat, is_no_number, is_one_of, names_of_classes, tally, without_value
+from .cell_format import AND_USUAL, LOOSE, USUAL, CellFormat, exact_names, is_no_number, names_of_classes
 from .number_notation import LIKELY, Unclear, are_readable, notation, number_from, numbers_from
 
 TIMES = {
@@ -245,3 +247,44 @@ def one_number(text: str, written: CellFormat) -> float | None:
 
 
 __all__ = ["CellType", "NotRead", "TypeGuess", "Unclear", "convert_cells", "guess_type", "one_number"]
+
+
+# -- texts that stand for no value -------------------------------------------------------------------------------------
+
+
+def without_value(texts: pa.Array, written: CellFormat, *, loose: bool) -> pa.Array:
+    """Return which texts of an Arrow array stand for no value; those of numbers and times are compared loosely."""
+    if not loose:
+        return is_one_of(texts, exact_names(written))
+    trimmed = pc.utf8_trim_whitespace(texts)
+    if written.missing is None:
+        return is_one_of(pc.utf8_lower(trimmed), tuple(LOOSE))
+    named = pc.or_(is_one_of(texts, written.missing), is_one_of(trimmed, written.missing))
+    if AND_USUAL not in written.missing:
+        return named
+    return pc.or_(named, is_one_of(pc.utf8_lower(trimmed), tuple(LOOSE)))
+
+
+def is_one_of(texts: pa.Array, names: tuple[str, ...]) -> pa.Array:
+    """Return which texts of an Arrow array are among some."""
+    return pc.is_in(texts, value_set=arrow_names(names, texts.type), skip_nulls=True)
+
+
+@lru_cache(maxsize=64)
+def arrow_names(names: tuple[str, ...], kind: pa.DataType | None = None) -> pa.Array:
+    """Return texts as an Arrow array of a type of texts; by Arrow's own way pandas would be imported."""
+    data = [name.encode() for name in names]
+    ends = np.cumsum([0, *map(len, data)], dtype=np.int32)
+    found = pa.StringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))
+    return found if kind is None else found.cast(kind)
+
+
+def tally(texts: pa.Array, holds_none: pa.Array | None = None) -> Counter[str]:
+    """Return how often each text that stands for no value occurs, given which do; an empty cell is ''."""
+    found: Counter[str] = Counter()
+    if texts.null_count:
+        found[""] += texts.null_count
+    if holds_none is not None and pc.any(holds_none).as_py():
+        for pair in pc.value_counts(texts.filter(holds_none)).to_pylist():
+            found[pair["values"].strip()] += pair["counts"]
+    return found

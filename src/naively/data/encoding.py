@@ -17,7 +17,8 @@ from ..errors.message import RowNumber, Setting
 from ..families import Bernoulli, Bins, Ordinal, Poisson
 from ..families.poisson import NEVER_NEGATIVE
 from ..text.arrow_buffers import arrow_buffers_of
-from .cell_format import exact_names, is_one_of, tally
+from .cell_format import exact_names
+from .cells import is_one_of, tally
 from .column import Column
 from .frame import Frame
 from .values import ColumnLabels, ColumnValues, plain_texts

@@ -8,14 +8,16 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from .._types import Json, JsonObject, Label
-from ..errors import IncompatibleCounts, InvalidInput
-from ..errors.message import Message
-from ..families import Family
+from ..errors import IncompatibleCounts, InvalidInput, InvalidSetting
+from ..errors.message import Message, Setting
+from ..families import Bins, Family, Ordinal, Words
 from ..stats import Counts
 from ..text.tokens import UnsavedFunction
+from .cell_format import USUAL
 from .column import (
     NOUNS,
     Column,
+    FamilyLike,
     FamilySettings,
     Kind,
     check_levels,
@@ -23,22 +25,15 @@ from .column import (
     column_from_json,
     column_of_statistic,
     column_to_json,
+    family_of,
     family_text,
     same_kind,
+    wants_text,
     with_family,
 )
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-import pyarrow as pa
-
-from ..errors import InvalidSetting
-from ..errors.message import Setting
-from ..families import Bins, Ordinal, Words
-from .cell_format import USUAL
-from .column import FamilyLike, family_of, wants_text
-from .values import is_text_type, type_of_arrow
 
 
 @dataclass(frozen=True)
@@ -317,6 +312,10 @@ def schema_of_types(
 
 def column_of_type(field: pa.Field, family: FamilyLike | None) -> Column:
     """Return what a column is by its type, and by the family it shall have."""
+    import pyarrow as pa  # Arrow is not loaded with a schema
+
+    from .values import is_text_type, type_of_arrow
+
     coded = pa.types.is_dictionary(field.type)
     kind = field.type.value_type if coded else field.type
     asked = None if family is None else family_of(field.name, family)

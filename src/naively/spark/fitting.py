@@ -45,9 +45,9 @@ def fit(
 ) -> NaiveBayes:
     """Return the classifier of rows of Spark: the same as one `NaiveBayes.fit` of all of them.
 
-    One job counts the rows and samples up to 50,000 of them, to which the driver fits the default model. Only texts and
-    bins without cuts take a second one: they are counted once the first has shown how. The textbook model takes one job,
-    and two with such bins.
+    One job counts the rows and samples up to 50,000 of them, to which the driver fits the default model. Texts, and
+    bins without cuts, take a second job: they are counted once the first has shown how. The textbook model takes one
+    job, and two with such bins.
 
     Parameters
     ----------
