@@ -30,8 +30,13 @@ def main() -> None:
     )
     count(y, numbers, codes, offsets, words)
     score(rng, numbers, codes, offsets, words)
-    combine(rng, y, numbers, codes, offsets)
-    leave_one_out(y, numbers, codes, offsets, words)
+    products = lay_out(y, numbers, codes, offsets)
+    combine(rng, numbers, codes, offsets, products)
+    leave_one_out(y, numbers, codes, offsets)
+    cross_fit(y, numbers, codes, offsets, products)
+    fit(rng, y, codes, offsets)
+    read_words(rng, y, words)
+    solve(products[0])
     print(level)
 
 
@@ -59,25 +64,39 @@ def score(rng, numbers, codes, offsets, words) -> None:
     assert scorer.posterior(np.zeros(CLASSES), np.empty((ROWS, CLASSES))) == -1
 
 
-def combine(rng, y, numbers, codes, offsets) -> None:
-    """Run the kernels of pairs of columns: binning, products of features, scores of pairs."""
-    cuts = np.tile(np.linspace(-1, 1, 7), COLUMNS)
-    kernels.bin_numbers(numbers, cuts, np.arange(COLUMNS + 1) * 7, np.empty((ROWS, COLUMNS), np.int32))
+def lay_out(y, numbers, codes, offsets):
+    """Run the kernels that lay rows out on a grid and count pairs of columns; return products of their features."""
+    cuts, places = np.tile(np.linspace(-1, 1, 7), COLUMNS), np.tile(np.arange(8, dtype=np.int32), COLUMNS)
+    cut_offsets, scale = np.arange(COLUMNS + 1) * 7, np.tile([[-4.0], [4.0], [0.0], [4096.0]], COLUMNS)
+    kernels.bin_numbers(numbers, cuts, cut_offsets, np.empty((ROWS, COLUMNS), np.int32))
+    fine, level = np.empty((ROWS, COLUMNS), np.int32), np.empty((ROWS, COLUMNS))
+    both, about = np.empty((2 * COLUMNS, ROWS), np.int32), (cuts, cut_offsets, places, offsets, scale, 1 / 4096)
+    kernels.lay_out(numbers, codes, *about, places, offsets, fine, both, level, 1)
+    columns = list(np.ascontiguousarray(numbers.T))
+    kernels.gather_numbers(columns, [None] * COLUMNS, [0] * COLUMNS, np.empty((COLUMNS, ROWS)), 1)
+    hashes = np.arange(offsets[-1], dtype=np.uint64)
+    kernels.hash_codes(codes, offsets, hashes, y, hashes[:CLASSES], 1, np.zeros(ROWS, np.uint64), 1)
     features = 1 + offsets[-1] + COLUMNS
     half, products = np.zeros((2, CLASSES, features, features))
     kernels.count_products(codes, offsets, numbers, y, None, half)
     kernels.mirror_products(half, np.arange(CLASSES), products)
-    first, lines = np.arange(COLUMNS - 1), np.arange(COLUMNS - 1) * 81  # 9 places for each column: 8 codes, missing
-    terms = offsets, np.tile(np.arange(8, dtype=np.int32), (1, COLUMNS)), first, first + 1, np.zeros_like(first)
-    scores = np.empty(64 * CLASSES * len(first))
-    kernels.pair_ratios(products, *terms, 2.0, scores)
-    kernels.add_pair_scores(scores, *terms, lines, CLASSES, np.zeros((81 * len(first), WIDTH)))
-    scorer = kernels.Scorer(np.zeros(CLASSES))
-    scorer.pairs(codes, offsets, first, first + 1, lines, padded(rng.normal(size=(81 * len(first), CLASSES))))
+    return products
+
+
+def combine(rng, numbers, codes, offsets, products) -> None:
+    """Run the kernels that make tables of pairs and score several columns at once."""
+    first = np.arange(COLUMNS - 1)
+    columns = np.column_stack([first, first + 1, np.full(len(first), -1)])
+    lines, table = first * 81, np.zeros((81 * len(first), WIDTH))  # 9 places for each column: 8 codes, missing
+    kernels.add_pair_scores(products, offsets, first, first + 1, 2.0, 1.0, columns, lines, table)
+    scorer, directions = kernels.Scorer(np.zeros(CLASSES)), rng.normal(size=(offsets[-1] + COLUMNS, 8))
+    scorer.interactions(codes, offsets, columns, lines, table)
+    parts = directions[offsets[-1] :], directions[: offsets[-1]]
+    scorer.quadratic(numbers, codes, offsets, *parts, rng.normal(size=(CLASSES - 1, 48)))
     assert scorer.choice(np.zeros(CLASSES), np.empty(ROWS, np.int64)) == -1
 
 
-def leave_one_out(y, numbers, codes, offsets, words) -> None:
+def leave_one_out(y, numbers, codes, offsets) -> None:
     """Run the leave-one-out kernels on the rows that were counted."""
     counts = np.zeros((9 * COLUMNS, CLASSES))  # a last line for values that were never seen
     assert kernels.count_codes(codes, y, None, False, np.arange(COLUMNS + 1) * 9, counts) == -1
@@ -90,15 +109,72 @@ def leave_one_out(y, numbers, codes, offsets, words) -> None:
     shape = COLUMNS, CLASSES
     moments = totals, np.zeros(shape), totals * 1.0, np.full(shape, 1e-14)
     assert kernels.leave_one_out_numbers(numbers, y, None, *moments, "bayes", 1.0, 0.0, out) == -1
+
+
+def folds(y):
+    """Return the rows in five folds, as the kernels of cross-fitting read them."""
+    return y, np.ones(ROWS), np.arange(6) * (ROWS // 5), 0, 0
+
+
+def cross_fit(y, numbers, codes, offsets, products) -> None:
+    """Run the kernels that score rows by the counts without their fold."""
+    totals, cells = products[:, 0, 1 : 1 + offsets[-1]].T.copy(), codes.T.copy()
+    kernels.cross_values(cells, offsets, totals, *folds(y), 0.5, np.zeros((COLUMNS, CLASSES, ROWS), np.float32))
+    first, p = np.arange(COLUMNS - 1), padded(np.full((ROWS, CLASSES), 1 / CLASSES))
+    results = np.ones(ROWS), np.zeros((ROWS, WIDTH)), np.zeros(len(first)), np.zeros(len(first))
+    kernels.cross_pairs(codes, products, offsets, first, first + 1, *folds(y), 2.0, p, p, *results)
+    of_numbers = products[:, 0, 0].copy(), products[:, 0, -COLUMNS:].copy(), products[:, -COLUMNS:, -COLUMNS:].copy()
+    about = np.array([[0.3, 1.0]]), 5, np.zeros((1, CLASSES, ROWS))
+    assert kernels.cross_normal(numbers, *of_numbers, *folds(y), *about)
+
+
+def fit(rng, y, codes, offsets) -> None:
+    """Run the kernels that fit weights of terms, and coefficients of cells."""
+    x, truth, size = (
+        rng.normal(size=(CLASSES - 1, 8, ROWS)).astype(np.float32),
+        np.eye(CLASSES)[y].T.copy(),
+        8 + CLASSES,
+    )
+    kernels.term_scores(x, truth, np.ones(ROWS), np.ones(size), np.zeros((CLASSES, ROWS)))
+    about = np.ones(size), np.zeros(size), 0.0, False, np.zeros((size, size)), np.zeros(size)
+    kernels.fit_term_weights(x, truth, np.ones(ROWS), *about)
+    scores = np.pad(np.zeros((ROWS, CLASSES)), ((0, 0), (0, WIDTH - CLASSES)), constant_values=-1e30)
+    tables = offsets, np.ones((COLUMNS, 3)), np.tile(np.linspace(-1.5, 1.5, 8), COLUMNS)
+    results = np.zeros((offsets[-1], WIDTH)), np.zeros((COLUMNS, WIDTH))
+    kernels.fit_coefficients(codes.T.copy(), y, np.ones(ROWS), *tables, scores, *results, 2, 0.0)
+
+
+def read_words(rng, y, words) -> None:
+    """Run the kernels of words of texts: weights, scores without folds, coefficients."""
     texts = np.zeros((1_000, CLASSES))
     np.add.at(texts, (words[1], y.repeat(40)), 1.0)
-    group, mass = np.zeros(1_000, np.uint8), texts.sum(axis=0, keepdims=True)
-    cells = sparse.csr_array(texts)
+    cells, group = sparse.csr_array(texts), np.zeros(1_000, np.uint8)
     counted = cells.indptr.astype(np.int64), cells.indices.astype(np.int32), cells.data
-    of_words = *counted, texts.sum(axis=1), group, mass
+    of_words = *counted, texts.sum(axis=1), group, texts.sum(axis=0, keepdims=True)
     kernels.word_weights(*of_words, np.ones((1, 2)), 0.5, np.zeros((1_000, CLASSES), np.float32))
-    pieces = np.zeros((2, CLASSES, ROWS), np.float32)
-    kernels.leave_one_out_words(words[0].astype(np.int64), words[1], y, None, *of_words, 0.5, pieces)
+    starts, held = words[0].astype(np.int64), words[1]
+    kernels.cross_words(starts, held, *of_words, *folds(y), 0.5, 5, np.zeros((2, CLASSES, ROWS), np.float32))
+    lengths, scales = np.full(ROWS, 0.15, np.float32), np.ones(1_000, np.float32)
+    squares, table = np.zeros(ROWS, np.float32), np.zeros((1_000, WIDTH), np.float32)
+    kernels.word_offset_squares(starts, held, lengths, scales, squares)
+    rows = np.zeros((ROWS, CLASSES), np.float32), np.eye(CLASSES, dtype=np.float32)[y], np.ones(ROWS, np.float32)
+    how = np.arange(ROWS, dtype=np.int32), 1.0, 2, 0.0, table, np.zeros((ROWS, WIDTH), np.float32)
+    kernels.fit_word_offsets(starts, held, lengths, scales, squares, *rows, *how)
+    kernels.score_word_offsets(starts, held, lengths, table, np.zeros((ROWS, CLASSES), np.float32))
+
+
+def solve(matrix) -> None:
+    """Run the kernels that multiply and decompose matrices."""
+    positive = matrix + np.diag(np.full(len(matrix), 1.0 + len(matrix)))
+    for kind in (np.float64, np.float32):
+        a = positive.astype(kind)
+        kernels.multiply(a[None], a[None], np.empty_like(a)[None])
+        kernels.multiply_vector(a, a[0].copy(), np.empty(len(a), kind))
+    root = positive.copy()
+    assert kernels.factor_cholesky(root)
+    kernels.solve_cholesky(root, np.ones((len(root), 3)))
+    assert kernels.factor_lu(positive[None].copy(), np.ones((1, len(root), 3))) == -1
+    kernels.find_eigenvectors(positive[:40, :40].copy(), np.empty(40))
 
 
 def padded(table):

@@ -178,7 +178,7 @@ def table_answers(name: str, model: str) -> dict[str, Any]:
         "labels": [None if pd.isna(label) else label for label in nb.predict(asked).tolist()],
         "log_proba": nb.predict_log_proba(asked).tolist(),
         "contributions": evidence.scores[0].tolist(),
-        "prior": evidence.prior.tolist(),
+        "prior": evidence.base.tolist(),
         "leave_one_out": figures(nb.leave_one_out(X, y)),
         "cross_validate": figures(nv.cross_validate(X, y, model=model, **settings)),
         "counts": saved_counts(nb),

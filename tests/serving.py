@@ -1,7 +1,8 @@
-"""A server of its own for tests, and a client that speaks HTTP to it."""
+"""A server of its own, an application in this process, and a client of both."""
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -9,12 +10,21 @@ import re
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import pytest
 
+pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
+
 import naively as nv
+from naively.server.access_log import AccessLog
+from naively.server.application import Application
+from naively.server.running import open_learners
+from naively.server.served_model import open_models
+from naively.server.settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 PENGUINS = ROOT / "examples" / "penguins.csv"
@@ -33,6 +43,10 @@ CSV = {"Content-Type": "text/csv"}
 PLAIN = "import sys; sys.modules['httptools'] = sys.modules['uvloop'] = None; from naively.cli import main; main()"
 
 
+Headers = Mapping[str, str]
+NONE: Headers = {}
+
+
 class Reply(NamedTuple):
     """An answer of the server."""
 
@@ -46,13 +60,32 @@ class Reply(NamedTuple):
         return json.loads(self.body)
 
 
-class Server:
-    """``naively serve`` as a process of its own, which has answered by the time this is made.
+class Client:
+    """Sends requests to a server, or to an application in this process."""
+
+    request: Callable[..., Reply]
+
+    def get(self, path: str, **headers: str) -> Reply:
+        """Get an address."""
+        return self.request("GET", path, headers=headers)
+
+    def post(self, path: str, data: object, headers: Headers = NONE) -> Reply:
+        """Send JSON; bytes are sent as they are."""
+        body = data if isinstance(data, bytes) else json.dumps(data).encode()
+        return self.request("POST", f"/api/v1/{path}", body, {**JSON, **headers})
+
+    def upload(self, data: bytes, options: str = "") -> Reply:
+        """Send a file."""
+        return self.request("POST", f"/api/v1/file{options}", data, CSV)
+
+
+class Server(Client):
+    """``naively serve`` as a process of its own, which responds by the time this is made.
 
     Use it in a `with`: at the end the process gets SIGTERM, and has to end well.
     """
 
-    def __init__(self, *arguments: object, plain: bool = False, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, *arguments: object, plain: bool = False, environment: Headers = NONE) -> None:
         command = ["-c", PLAIN] if plain else ["-m", "naively"]
         self.process = subprocess.Popen(
             [sys.executable, "-W", "error", *command, "serve", *map(str, arguments), "--port", "0"],
@@ -60,7 +93,7 @@ class Server:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, **environment},
         )
         assert self.process.stdout is not None
         found = re.search(r"http://(\S+):(\d+)/", self.process.stdout.readline())
@@ -86,41 +119,95 @@ class Server:
         assert self.process.returncode == 0, log
         return [json.loads(line) for line in log.splitlines()]
 
-    def request(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> Reply:
-        """Send a request, and return its answer."""
+    def kill(self) -> None:
+        """End the server as a crash does."""
+        self.process.kill()
+        self.process.communicate()
+        self.process.returncode = 0
+
+    def request(self, method: str, path: str, body: bytes = b"", headers: Headers = NONE) -> Reply:
+        """Send a request, and return the response."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=3600)
         try:
-            connection.request(method, path, body, headers or {})
+            connection.request(method, path, body or None, headers)
             answer = connection.getresponse()
             found = {name.lower(): value for name, value in answer.getheaders()}
             return Reply(answer.status, found, answer.read())
         finally:
             connection.close()
 
-    def get(self, path: str, **headers: str) -> Reply:
-        """Get an address."""
-        return self.request("GET", path, headers=headers)
-
-    def post(self, path: str, data: object, headers: dict[str, str] | None = None) -> Reply:
-        """Send JSON; bytes are sent as they are."""
-        body = data if isinstance(data, bytes) else json.dumps(data).encode()
-        return self.request("POST", f"/api/v1/{path}", body, {**JSON, **(headers or {})})
-
-    def upload(self, data: bytes, options: str = "") -> Reply:
-        """Send a file."""
-        return self.request("POST", f"/api/v1/file{options}", data, CSV)
-
-    def connect(self) -> socket.socket:
-        """Return a connection for bytes as they are."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=3600)
+    def connect(self, begin: bytes = b"") -> socket.socket:
+        """Return a connection for bytes as they are, of which some are sent."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=3600)
+        connection.sendall(begin)
+        return connection
 
     def raw(self, data: bytes) -> bytes:
         """Send bytes, and return all that comes until the server ends the connection."""
-        with self.connect() as connection:
-            connection.sendall(data)
+        with self.connect(data) as connection:
             return read_all(connection)
+
+
+class Events(AccessLog):
+    """A log that keeps its lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[dict[str, Any]] = []
+        self.quiet = False
+
+    def _add(self, facts: dict[str, Any]) -> None:
+        self.lines.append(facts)
+
+    def flush(self) -> None:
+        """Write nothing."""
+
+    @property
+    def events(self) -> list[str]:
+        """What happened besides requests."""
+        return [line["event"] for line in self.lines if "event" in line]
+
+
+class App(Client):
+    """The application of a server in this process, without uvicorn."""
+
+    def __init__(self, *paths: Path, **settings: Any) -> None:
+        self.log, self.settings = Events(), ServerSettings(**settings)
+        models = open_models(list(paths))
+        self.learners = open_learners(models, self.settings, self.log)
+        self.application = Application(models, self.learners, self.settings, self.log)
+
+    def __enter__(self) -> App:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for learner in self.learners.values():
+            learner.save()
+            learner.ahead.close()
+
+    def request(self, method: str, path: str, body: bytes = b"", headers: Headers = NONE) -> Reply:
+        """Send a request, and return the response."""
+        return asyncio.run(self.ask(method, path, body, headers))
+
+    async def ask(self, method: str, path: str, body: bytes = b"", headers: Headers = NONE) -> Reply:
+        """Send a request, and return the response."""
+        given = {"host": "127.0.0.1", **{name.lower(): value for name, value in headers.items()}}
+        listed = [(name.encode(), value.encode("latin-1")) for name, value in given.items() if value is not None]
+        place, _, query = path.partition("?")
+        scope = {"type": "http", "method": method, "path": unquote(place), "query_string": query.encode()}
+        sent: list[Any] = []
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive() -> Any:
+            if not messages:
+                await asyncio.Event().wait()  # the client stays
+            return messages.pop()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await self.application({**scope, "headers": listed}, receive, send)
+        found = {name.decode(): value.decode("latin-1") for name, value in sent[0]["headers"]}
+        return Reply(sent[0]["status"], found, b"".join(message["body"] for message in sent[1:]))
 
 
 def read_all(connection: socket.socket) -> bytes:
@@ -144,6 +231,14 @@ def problem(reply: Reply, status: int) -> dict[str, Any]:
     assert found["title"]
     assert found["detail"]
     return found
+
+
+def sent_file(*lines: str) -> bytes:
+    """Return a request that uploads a file, as bytes of HTTP; without lines it announces one and waits for a go."""
+    content = "\n".join([*lines, ""]).encode() if lines else b""
+    head = b"POST /api/v1/file HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
+    wait = b"" if lines else b"Expect: 100-continue\r\n"
+    return head + wait + b"Content-Length: %d\r\n\r\n" % (len(content) or PENGUINS.stat().st_size) + content
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ TABLE = pd.DataFrame(
 FAMILIES = dict.fromkeys(TABLE, "bins")
 
 
-# Columns modeled jointly have bins of their own, so these are the textbook model's.
+# The default model has bins of its own, so these are the textbook model's.
 NaiveBayes, cross_validate, from_counts = (
     partial(make, model="textbook") for make in (nv.NaiveBayes, nv.cross_validate, nv.NaiveBayes.from_counts)
 )
@@ -203,7 +203,7 @@ def test_what_goes_over_the_rows_again_keeps_the_cuts():
     np.testing.assert_array_equal(book.predict_proba(TABLE), bells.predict_proba(TABLE))
 
 
-def test_the_default_model_takes_their_bins_as_labels():
+def test_the_default_model_has_them_as_categories():
     together = learned(model="auto")
     assert [column.family.name for column in together.schema_] == [column.family.name for column in learned().schema_]
     assert together.tuning_.learned is not None

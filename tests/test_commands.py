@@ -1,6 +1,5 @@
 """The commands: what they print and write, and their exit codes."""
 
-import csv
 import gzip
 import io
 import json
@@ -20,16 +19,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import naively as nv
 from naively._progress import ProgressBar
 from naively.cli import main
 
-ROOT = Path(__file__).resolve().parents[1]
-PENGUINS = ROOT / "examples" / "penguins.csv"
-COMMANDS = ("fit", "predict", "evaluate", "explain", "export", "show", "merge", "forget", "serve")
+from .commands import PENGUINS, ROOT, bad, good, penguins, run, table, told, write
+
+COMMANDS = ("fit", "predict", "evaluate", "explain", "report", "export", "show", "merge", "forget", "serve")
+FIT = ("fit", PENGUINS, "-t", "species")
 
 
 @pytest.fixture(autouse=True)
@@ -43,29 +42,8 @@ def inside(tmp_path, monkeypatch):
 def model(tmp_path_factory):
     """Return a model of the penguins, as the command makes it."""
     path = tmp_path_factory.mktemp("model") / "penguins.parquet"
-    good("fit", PENGUINS, "--target", "species", "-o", path, "--quiet")
+    good(*FIT, "-o", path, "--quiet", "--cv", 0)
     return path
-
-
-def run(*arguments, **options):
-    return CliRunner().invoke(main, [str(a) for a in arguments], **options)
-
-
-def good(*arguments, **options):
-    """Return what a command prints, which must end well."""
-    done = run(*arguments, **options)
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
-def bad(code, *arguments, **options):
-    """Return what a command says on stderr when it fails: a line or two, and no traceback."""
-    done = run(*arguments, **options)
-    assert done.exit_code == code, done.output
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) <= 2, done.stderr
-    assert done.stderr.startswith("Error: ")
-    return done.stderr
 
 
 def shell(command, **options):
@@ -76,42 +54,15 @@ def shell(command, **options):
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, encoding="utf-8", **options)
 
 
-def table(path):
-    with Path(path).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+# -- help --------------------------------------------------------------------------------------------------------------
 
 
-def penguins():
-    return table(PENGUINS)
-
-
-def write(path, rows):
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def left_behind(folder):
-    return [path.name for path in Path(folder).iterdir() if path.name.startswith(".naively")]
-
-
-# -- help ------------------------------------------------------------------------------------------------------------
-
-
-def test_the_program_alone_shows_its_help():
-    assert good() == good("--help")
+def test_help_shows_all_commands_with_examples_and_loads_nothing_large():
+    assert good() == good("--help") == good("-h")
+    assert good("--version") == f"naively {nv.__version__}\n"
     for command in COMMANDS:
         assert f"naively {command} " in good()
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_help_has_an_example_of_the_command(command):
-    assert re.search(rf"Examples?:\n +naively {command} ", good(command, "--help"))
-
-
-def test_help_loads_nothing_large():
+        assert re.search(rf"Examples?:\n +naively {command} ", good(command, "--help"))
     program = (
         "import sys\nfrom naively.cli import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
@@ -120,13 +71,6 @@ def test_help_loads_nothing_large():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_the_version_is_the_package_s():
-    assert good("--version") == f"naively {nv.__version__}\n"
-
-
-def test_the_program_is_installed_under_its_name():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert pkgutil.resolve_name(project["scripts"]["naively"]) is main
 
@@ -147,16 +91,15 @@ def test_a_bar_shows_rows_rate_and_time_on_a_terminal_only(monkeypatch):
 
 
 def test_a_shell_can_complete():
-    done = shell("_NAIVELY_COMPLETE=bash_source naively x")
-    assert "_NAIVELY_COMPLETE=bash_complete" in done.stdout
     environment = {**os.environ, "_NAIVELY_COMPLETE": "bash_complete", "COMP_WORDS": "naively ev", "COMP_CWORD": "1"}
     assert shell("naively x", env=environment).stdout.split(",")[-1].strip() == "evaluate"
+    assert "_NAIVELY_COMPLETE=bash_complete" in shell("_NAIVELY_COMPLETE=bash_source naively x").stdout
 
 
 def test_the_picture_shows_what_the_tool_prints():
     drawn = re.sub(r"<[^>]+>", "", (ROOT / "docs" / "images" / "fit.svg").read_text(encoding="utf-8"))
     drawn = drawn.replace("&#160;", " ")
-    printed = good("fit", PENGUINS, "--target", "species")
+    printed = good(*FIT)
     figures = re.findall(r"\d+\.\d+", printed[printed.index("column") :])
     assert len(figures) > 20
     assert not [figure for figure in figures if figure not in drawn]
@@ -203,68 +146,65 @@ def test_the_commands_of_a_page_print_what_it_shows(name, inside):
         assert [about(line) for line in printed] == [about(line) for line in said], command
 
 
-# -- fit -------------------------------------------------------------------------------------------------------------
+# -- fit ---------------------------------------------------------------------------------------------------------------
 
 
-def test_fit_reports_on_the_model():
-    said = good("fit", PENGUINS, "--target", "species", "-o", "penguins.parquet")
-
-    assert "344 rows" in said
-    assert re.search(r"Adelie +152 +44\.2 %", said)
-    assert re.search(r"flipper_length_mm +whole numbers +gaussian +2 +0\.\d+ ", said)
-    assert re.search(r"island +text +categorical +0 ", said)
-    assert "Missing values: 19 of 2,408 cells (0.8 %)" in said
-    assert "--family year=categorical" in said
-    assert re.search(r"Accuracy 9\d\.\d % ± \d\.\d on held-out rows \(5-fold cross-.*; always Adelie: 44\.2 %", said)
-    assert re.search(r"accuracy +9\d\.\d % ± \d\.\d +98\.0 % ± \d\.\d +44\.2 %", said)
-    assert "penguins.parquet" in said
-
-
-def test_show_has_the_weights_that_fit_leaves_out(model):
-    assert "Weights: " not in good("fit", PENGUINS, "-t", "species")
-    assert "Weights: " in good("show", model)
-
-
-def test_fit_makes_the_model_that_the_library_makes(model):
-    assert nv.load(model).counts_.agrees(nv.NaiveBayes().fit(PENGUINS, target="species").counts_)
-
-
-def test_without_out_the_model_is_not_saved():
-    assert "-o model.parquet" in good("fit", PENGUINS, "--target", "species")
+def test_fit_reports_on_the_model(model):
+    said = good(*FIT)
+    for pattern in (
+        "^344 rows of .*3 classes of species",
+        r"Adelie +152 +44\.2 %",
+        r"flipper_length_mm +whole numbers +gaussian +2 +0\.\d+ ",
+        r"island +text +categorical +0 ",
+        r"Missing values: 19 of 2,408 cells \(0\.8 %\)",
+        "--family year=categorical",
+        r"Accuracy 9\d\.\d % ± \d\.\d on held-out rows \(5-fold cross-.*; always Adelie: 44\.2 %",
+        r"accuracy +9\d\.\d % ± \d\.\d +98\.0 % ± \d\.\d +44\.2 %",
+        "not saved: add -o model.parquet",
+    ):
+        assert re.search(pattern, said), pattern
     assert list(Path().iterdir()) == []
+    assert "Weights: " not in said
+    assert "Weights: " in good("show", model)
+    assert nv.load(model).counts_.agrees(nv.NaiveBayes().fit(PENGUINS, target="species").counts_)
 
 
 @pytest.mark.parametrize(("said", "name"), [("1", "species"), ("-1", "year"), ("sex", "sex")])
 def test_the_target_is_given_by_name_or_position(said, name):
     write("p.csv", [row for row in penguins() if row["sex"] != "NA"])
-    assert json.loads(good("fit", "p.csv", f"--target={said}", "--cv", 0, "--json"))["target"] == name
-
-
-def test_fit_of_the_joint_model(tmp_path):
-    out = tmp_path / "joint.parquet"
-    told = json.loads(good("fit", PENGUINS, "-t", "species", "--model", "auto", "-o", out, "--json"))
-    book = json.loads(good("fit", PENGUINS, "-t", "species", "--model", "textbook", "--json"))
-    assert told["scores"]["accuracy"] > 0.97
-    assert told["scores"]["brier"] < book["scores"]["brier"]
-    alone = nv.NaiveBayes(model="auto").fit(PENGUINS, target="species")
-    assert np.allclose(nv.load(out).predict_proba(PENGUINS), alone.predict_proba(PENGUINS), atol=1e-9)
+    assert told("fit", "p.csv", f"--target={said}", "--cv", 0)["target"] == name
 
 
 def test_fit_as_json_has_the_documented_fields():
     page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
-    told = json.loads(good("fit", PENGUINS, "--target", "species", "-o", "m.parquet", "--json"))
+    fit, book = told(*FIT, "-o", "m.parquet"), told(*FIT, "--model", "textbook")
 
     documented = next(line for line in page.splitlines() if line.startswith("| `fit` | `rows`"))
-    assert all(f"`{field}`" in documented for field in told)
-    assert told["rows"] == 344
-    assert told["model"] == "m.parquet"
-    assert told["scores"]["accuracy"] > 0.95
-    assert {fact["name"]: fact["missing"] for fact in told["columns"]}["sex"] == 11
+    assert all(f"`{field}`" in documented for field in fit)
+    assert (fit["rows"], fit["model"], book["model"]) == (344, "m.parquet", None)
+    assert fit["scores"]["accuracy"] > 0.97
+    assert fit["scores"]["brier"] < book["scores"]["brier"]
+    assert {fact["name"]: fact["missing"] for fact in fit["columns"]}["sex"] == 11
+    alone = nv.NaiveBayes().fit(PENGUINS, target="species")
+    assert np.allclose(nv.load("m.parquet").predict_proba(PENGUINS), alone.predict_proba(PENGUINS), atol=1e-9)
 
 
 def test_options_of_counting_and_estimating_reach_the_model():
     good(
-        *("fit", PENGUINS, "-t", "species", "-o", "m.parquet", "-q", "--cv", 0, "--ignore", "sex", "--weight", "year"),
+        *(
+            *FIT,
+            "-o",
+            "m.parquet",
+            "-q",
+            "--cv",
+            0,
+            "--ignore",
+            "sex",
+            "--weight",
+            "year",
+            "--class-weight",
+            "Adelie=2",
+        ),
         *("--family", "island=categorical", "--family", "body_mass_g=poisson", "--smoothing", "0.5"),
         *("--prior", "Adelie=0.2", "--prior", "Gentoo=0.3", "--prior", "Chinstrap=0.5", "--missing", "value"),
         *("--n-jobs", 1, "--unseen", "smooth", "--cost", "Adelie,Gentoo=7", "--reject", "0.4", "--limit", 300),
@@ -272,77 +212,59 @@ def test_options_of_counting_and_estimating_reach_the_model():
     )
     nb = nv.load("m.parquet")
 
-    assert "sex" not in nb.schema_.names
-    assert "year" not in nb.schema_.names
+    assert not {"sex", "year"} & set(nb.schema_.names)
     assert nb.schema_["body_mass_g"].family.name == "poisson"
-    assert (nb.smoothing, nb.missing, nb.unseen, nb.reject) == (0.5, "value", "smooth", 0.4)
-    assert nb.n_jobs is None
+    assert (nb.smoothing, nb.missing, nb.unseen, nb.reject, nb.n_jobs) == (0.5, "value", "smooth", 0.4, None)
     assert nb.prior == {"Adelie": 0.2, "Gentoo": 0.3, "Chinstrap": 0.5}
     assert nb.cost == {("Adelie", "Gentoo"): 7.0}
-    assert nb.counts_.rows.sum() == sum(int(row["year"]) for row in penguins()[:300])
+    assert nb.class_weight == {"Adelie": 2.0}
+    weights = [int(row["year"]) * (1 + (row["species"] == "Adelie")) for row in penguins()[:300]]
+    assert nb.counts_.rows.sum() == sum(weights)
 
 
 def test_what_is_left_to_the_rows_is_the_same_from_a_file_and_from_a_table():
     """The sample of a small file is all its rows; the folds choose from theirs."""
-    both = ("--smoothing", "auto", "--temperature", "auto")
-    told = good("fit", PENGUINS, "-t", "species", "-o", "m.parquet", "--model", "textbook", *both)
-    rows = pd.read_csv(PENGUINS)
-    nb = nv.NaiveBayes(model="textbook", smoothing="auto", temperature="auto").fit(rows, target="species")
+    auto = ("--smoothing", "auto", "--temperature", "auto")
+    said = good(*FIT, "-o", "m.parquet", "--model", "textbook", *auto)
+    nb = nv.NaiveBayes(model="textbook", smoothing="auto", temperature="auto")
+    nb.fit(pd.read_csv(PENGUINS), target="species")
     loaded = nv.load("m.parquet")
 
-    assert "Calibrated: probabilities are" in told
+    assert "Calibrated: probabilities are" in said
     assert loaded.smoothing_ == nb.smoothing_
     assert loaded.temperature_ == pytest.approx(nb.temperature_, rel=1e-6)
     assert loaded.calibrated_
-    facts = json.loads(good("fit", PENGUINS, "-t", "species", "--temperature", "2", "--json"))
-    assert facts["temperature"] == 2.0
-    assert (
-        facts["scores"]["log_loss"]
-        != json.loads(good("fit", PENGUINS, "-t", "species", "--json"))["scores"]["log_loss"]
-    )
+    book = (*FIT, "--model", "textbook")
+    warm, plain = told(*book, "--temperature", "2"), told(*book)
+    assert warm["temperature"] == 2.0
+    assert warm["scores"]["log_loss"] != plain["scores"]["log_loss"]
 
 
 def test_classes_that_are_numbers_are_named_by_numbers():
     write("c.csv", [{"x": i % 7, "y": i % 2 + 1} for i in range(50)])
     Path("costs.csv").write_text(",1,2\n1,0,1\n2,5,0\n")
     for cost in ("2,1=5", "costs.csv"):
-        good("fit", "c.csv", "--target", "y", "-o", "m.parquet", "-q", "--cost", cost)
+        good("fit", "c.csv", "--target", "y", "-o", "m.parquet", "-q", "--cost", cost, "--cv", 0)
         assert nv.load("m.parquet").cost[2, 1] == 5
 
 
-def test_marks_of_missing_cells_can_be_changed():
-    write("m.csv", [{"x": value, "y": "ab"[i % 2]} for i, value in enumerate(["1", "-", "3", "-"] * 10)])
-    told = json.loads(good("fit", "m.csv", "-t", "y", "--null", "-", "--json"))
-    assert [(c["name"], c["type"], c["missing"]) for c in told["columns"]] == [("x", "whole numbers", 20)]
-
-
-def test_a_decimal_comma_gives_a_note():
-    rows = [{"x": f"{i},5", "y": "ab"[i % 2]} for i in range(40)]
-    Path("c.csv").write_text("x;y\n" + "".join(f"{row['x']};{row['y']}\n" for row in rows))
-    told = good("fit", "c.csv", "-t", "y")
-    assert "'x' holds numbers written as 1234,5" in told
-    assert re.search(r"x +numbers +gaussian", told)
-    assert re.search(r"x +numbers +gaussian", good("fit", "c.csv", "-t", "y", "--decimal", ","))
-
-
-def test_a_target_of_amounts_gives_a_note():
-    write("c.csv", [{"x": i % 7, "y": i} for i in range(60)])
-    assert "60 different numbers, and each of them is a class" in good("fit", "c.csv", "-t", "y")
-    good("fit", "c.csv", "-t", "y", "-o", "m.parquet", "--cost", "squared", "-q")
-    assert good("predict", "m.parquet", "c.csv", "--only-answers").splitlines()[0] == "answer"
-
-
-def test_texts_of_several_words_give_a_note():
-    write("c.csv", [{"x": f"a message of {i} words in all", "y": "ab"[i % 2]} for i in range(60)])
-    assert "'x' holds texts of several words" in good("fit", "c.csv", "-t", "y")
-
-
-def test_remarks_look_at_all_rows():
-    """A column that begins with ten thousand zeros is not constant if it goes on otherwise."""
-    write("c.csv", [{"x": int(i > 11_000), "z": 1, "y": "ab"[i % 2]} for i in range(12_000)])
-    said = good("fit", "c.csv", "-t", "y", "--cv", 0)
+def test_notes_name_the_option_that_changes_what_they_are_about():
+    letters = [{"y": "ab"[i % 2]} for i in range(60)]
+    write("texts.csv", [{"x": f"a message of {i} words in all", **row} for i, row in enumerate(letters)])
+    assert "'x' holds texts of several words" in good("fit", "texts.csv", "-t", "y", "--cv", 0)
+    Path("comma.csv").write_text("x;y\n" + "".join(f"{i},5;{row['y']}\n" for i, row in enumerate(letters)))
+    for options, note in (((), True), (("--decimal", ","), False)):
+        said = good("fit", "comma.csv", "-t", "y", "--cv", 0, *options)
+        assert ("'x' holds numbers written as 1234,5" in said) is note
+        assert re.search(r"x +numbers +gaussian", said)
+    write("many.csv", [{"x": int(i > 11_000), "z": 1, "y": "ab"[i % 2]} for i in range(12_000)])
+    said = good("fit", "many.csv", "-t", "y", "--cv", 0)
     assert "'z' holds the same value in every row" in said
-    assert "'x' holds the same" not in said
+    assert "'x' holds the same" not in said  # all rows are looked at
+    write("amounts.csv", [{"x": i % 7, "y": i} for i in range(60)])
+    assert "60 different numbers, and each of them is a class" in good("fit", "amounts.csv", "-t", "y")
+    good("fit", "amounts.csv", "-t", "y", "-o", "m.parquet", "--cost", "squared", "-q")
+    assert good("predict", "m.parquet", "amounts.csv", "--only-answers").splitlines()[0] == "answer"
 
 
 def test_overconfident_probabilities_are_reported():
@@ -351,37 +273,36 @@ def test_overconfident_probabilities_are_reported():
     assert "The probabilities are overconfident" in good("fit", "c.csv", "-t", "y", "--model", "textbook")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "Name the column of the classes by --target; the columns are species, island,"),
-        (["--target", "specie"], "did you mean 'species'?"),
-        (["--target", "99"], "there is no column '99'"),
-        (["--target", "species", "--ignore", "beak"], "there is no column 'beak'"),
-        (["--target", "species", "--family", "year"], "'year' is not a pair such as visits=poisson"),
-        (["--target", "species", "--family", "year=gauss"], "names no family"),
-        (["--target", "species", "--smoothing", "much"], "'much' is neither a number nor 'auto'"),
-        (["--target", "species", "--cost", "Adelie=5"], "is not a cost such as bad,good=5"),
-        (["--target", "species", "--cost", "costs.csv"], "neither a cost such as bad,good=5 nor a file"),
-        (["--target", "species", "--prior", "Adelie=often"], "'often', which is not a number"),
-        (["--target", "species", "--estimate", "guess"], "'guess' is not one of"),
-        (["--target", "species", "--delimiter", "ab"], "'ab' is not one character"),
-        (["--target", "species", "--nonsense"], "No such option"),
-    ],
-)
+BAD_USAGE = [
+    ([], "Name the column of the classes by --target; the columns are species, island,"),
+    (["--target", "specie"], "did you mean 'species'?"),
+    (["--target", "99"], "there is no column '99'"),
+    (["--ignore", "beak"], "there is no column 'beak'"),
+    (["--family", "year"], "'year' is not a pair such as visits=poisson"),
+    (["--family", "year=gauss"], "names no family"),
+    (["--family", "island=ordinal:low"], "must name its levels, lowest first"),
+    (["--smoothing", "much"], "'much' is neither a number nor 'auto'"),
+    (["--cost", "Adelie=5"], "is not a cost such as bad,good=5"),
+    (["--cost", "costs.csv"], "neither a cost such as bad,good=5 nor a file"),
+    (["--prior", "Adelie=often"], "'often', which is not a number"),
+    (["--estimate", "guess"], "'guess' is not one of"),
+    (["--delimiter", "ab"], "'ab' is not one character"),
+    (["--nonsense"], "No such option"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD_USAGE)
 def test_bad_usage_ends_with_2_and_advice(arguments, words):
-    assert words in bad(2, "fit", PENGUINS, *arguments)
+    target = [] if not arguments or "--target" in arguments else ["--target", "species"]
+    said = bad(2, "fit", PENGUINS, *target, *arguments)
+    assert words in said
 
 
-# -- predict ---------------------------------------------------------------------------------------------------------
+# -- predict -----------------------------------------------------------------------------------------------------------
 
 
 def expected(model, **settings):
-    nb = nv.load(model).set_params(**settings)
-    rows = [{k: None if v == "NA" else v for k, v in row.items()} for row in penguins()]
-    for row in rows:
-        for name in ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g", "year"):
-            row[name] = None if row[name] is None else float(row[name])
+    nb, rows = nv.load(model).set_params(**settings), pd.read_csv(PENGUINS)
     return nb.predict(rows), nb.predict_proba(rows)
 
 
@@ -391,63 +312,42 @@ def test_answers_are_those_of_the_library_in_every_format(model, ending):
     reader = {"parquet": "read_parquet", "jsonl": "read_json"}.get(ending, "read_csv")
     rows = duckdb.sql(f"select * from {reader}('a.{ending}')").fetchall()
     labels, chances = expected(model)
-
     assert [row[8] for row in rows] == labels.tolist()
     assert np.allclose([row[10:13] for row in rows], chances, rtol=1e-12)
     assert [row[0] for row in rows] == [row["species"] for row in penguins()]
 
 
-def test_columns_of_the_file_are_kept_as_they_are(model):
+def test_options_choose_the_columns_that_are_written(model):
     write("new.csv", [{"id": f"00{i}", **row, "note": "a, b"} for i, row in enumerate(penguins())])
-    good("predict", model, "new.csv", "-o", "a.csv")
+    good("predict", model, "new.csv", "-o", "a.csv", "--why", 2)
     first = table("a.csv")[0]
-
-    assert list(first) == ["id", *penguins()[0], "note", "answer", "probability"]
+    assert list(first) == ["id", *penguins()[0], "note", "answer", "probability", "why"]
     assert (first["id"], first["note"], first["bill_length_mm"], first["year"]) == ("000", "a, b", "39.1", "2007")
-
-
-def test_only_answers(model):
-    good("predict", model, PENGUINS, "-o", "a.csv", "--only-answers", "--prefix", "nb_")
-    assert list(table("a.csv")[0]) == ["nb_answer", "nb_probability"]
-
-
-def test_a_column_that_is_there_already_is_not_written_over(model):
-    write("new.csv", [{**row, "answer": "mine"} for row in penguins()])
-    assert "have a column 'answer' already" in bad(1, "predict", model, "new.csv", "-o", "a.csv")
-    assert not Path("a.csv").exists()
-    good("predict", model, "new.csv", "-o", "a.csv", "--prefix", "new_")
+    assert re.fullmatch(r"\w+ = \S+ \([+-]\d+\.\d\d\); \w+ = \S+ \([+-]\d+\.\d\d\)", first["why"])
+    good("predict", model, PENGUINS, "-o", "b.csv", "--only-answers", "--prefix", "nb_")
+    assert list(table("b.csv")[0]) == ["nb_answer", "nb_probability"]
+    assert "have a column 'answer' already" in bad(1, "predict", model, "a.csv", "-o", "c.csv")
+    assert not Path("c.csv").exists()
+    good("predict", model, "a.csv", "-o", "c.csv", "--prefix", "new_")
 
 
 def test_costs_and_rows_without_an_answer_are_written(model):
     good("predict", model, PENGUINS, "-o", "a.csv", "--cost", "Chinstrap,Adelie=5", "--reject", "0.1")
     rows = table("a.csv")
     labels, _ = expected(model, cost={("Chinstrap", "Adelie"): 5}, reject=0.1)
-
     assert [row["answer"] or None for row in rows] == labels.tolist()
     silent = [row for row in rows if not row["answer"]]
     assert 0 < len(silent) < 50
     assert all(row["probability"] == "" and float(row["expected_cost"]) == 0.1 for row in silent)
 
 
-def test_contributions_are_written_as_text(model):
-    good("predict", model, PENGUINS, "-o", "a.csv", "--why", 2)
-    first = table("a.csv")[0]["why"]
-    assert re.fullmatch(r"\w+ = \S+ \([+-]\d+\.\d\d\); \w+ = \S+ \([+-]\d+\.\d\d\)", first)
-
-
-def test_rows_can_be_piped_through(model):
-    done = shell(f"set -o pipefail; cat {PENGUINS} | naively predict {model} - | head -3")
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert len(done.stdout.splitlines()) == 3
-    assert done.stdout.splitlines()[0].endswith(",answer,probability")
-
-
-def test_a_reader_that_has_enough_is_no_error(model):
+def test_rows_can_be_piped_through_to_a_reader_that_has_enough(model):
     """Far more than a pipe holds, so that writing fails in the middle."""
     write("many.csv", penguins() * 300)
-    done = shell(f"set -o pipefail; naively predict {model} many.csv | head -1")
+    done = shell(f"set -o pipefail; cat many.csv | naively predict {model} - | head -3")
     assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 3
+    assert done.stdout.splitlines()[0].endswith(",answer,probability")
 
 
 STOPPED = """
@@ -465,60 +365,43 @@ main(sys.argv[2:])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_command_leaves_nothing_behind(model, number, inside):
-    write("many.csv", penguins() * 100)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, 0])
+def test_a_command_that_is_stopped_or_fails_leaves_the_old_file(model, number, inside):
+    rows = penguins() * (100 if number else 500)
+    write("many.csv", rows if number else [*rows, {**rows[-1], "bill_length_mm": "long"}])
     Path("a.jsonl").write_text("old")
-    command = [sys.executable, "-c", STOPPED, str(int(number)), "predict", str(model), "many.csv", "-o", "a.jsonl"]
-    done = subprocess.run(command, capture_output=True, text=True)
-
-    assert done.returncode == 130, done.stderr
-    assert done.stderr.strip() == "Stopped. Nothing was written."
-    assert left_behind(inside) == []
+    arguments = ["predict", str(model), "many.csv", "-o", "a.jsonl"]
+    if number:
+        command = [sys.executable, "-c", STOPPED, str(int(number)), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 130, done.stderr
+        assert done.stderr.strip() == "Stopped. Nothing was written."
+    else:
+        assert "long" in bad(1, *arguments)
+    assert sorted(path.name for path in inside.iterdir()) == ["a.jsonl", "many.csv"]
     assert Path("a.jsonl").read_text() == "old"
 
 
-def test_an_error_in_the_middle_leaves_the_old_file(model, inside):
-    rows = penguins() * 500
-    rows[-1] = {**rows[-1], "bill_length_mm": "long"}
-    write("new.csv", rows)
-    Path("a.csv").write_text("old")
-
-    said = bad(1, "predict", model, "new.csv", "-o", "a.csv")
-    assert "long" in said
-    assert Path("a.csv").read_text() == "old"
-    assert left_behind(inside) == []
-
-
-@pytest.mark.parametrize(
-    ("out", "words"),
-    [
+def test_what_cannot_be_written_or_read_is_named(model):
+    for out, words in (
         ("a.xyz", "does not say which format it shall have"),
         ("no/a.csv", "its folder does not exist"),
         (".", "that is a folder"),
-    ],
-)
-def test_a_place_that_cannot_be_written_is_named(model, out, words):
-    assert words in bad(1, "predict", model, PENGUINS, "-o", out)
-
-
-def test_a_file_without_rows_gives_a_file_without_rows(model):
-    Path("new.csv").write_text(PENGUINS.read_text().splitlines()[0] + "\n")
-    good("predict", model, "new.csv", "-o", "a.csv")
-    assert Path("a.csv").read_text().strip().endswith(",answer,probability")
-    assert table("a.csv") == []
-
-
-def test_a_missing_column_is_named(model):
+    ):
+        assert words in bad(1, "predict", model, PENGUINS, "-o", out)
     write("new.csv", [{k: v for k, v in row.items() if k != "sex"} for row in penguins()])
     assert "no column 'sex'" in bad(1, "predict", model, "new.csv")
+    Path("new.csv").write_text(PENGUINS.read_text().splitlines()[0] + "\n")
+    good("predict", model, "new.csv", "-o", "a.csv")  # a file without rows gives one without rows
+    assert Path("a.csv").read_text().strip().endswith(",answer,probability")
+    assert table("a.csv") == []
 
 
 def test_columns_that_no_model_could_learn_are_passed_on():
     rows = {"x": ["a", "b"] * 30, "y": ["u", "v"] * 30}
     pq.write_table(pa.table(rows), "old.parquet")
     pq.write_table(pa.table({**rows, "list": [[1, 2]] * 60, "none": pa.nulls(60)}), "new.parquet")
-    good("fit", "old.parquet", "-t", "y", "-o", "m.parquet", "-q")
+    good("fit", "old.parquet", "-t", "y", "-o", "m.parquet", "-q", "--cv", 0)
     good("predict", "m.parquet", "new.parquet", "-o", "a.parquet")
     old, new = (pq.read_schema(name) for name in ("new.parquet", "a.parquet"))
     assert [new.field(field.name) for field in old] == list(old)
@@ -533,83 +416,77 @@ def test_columns_that_no_model_could_learn_are_passed_on():
 def test_numbers_that_look_like_text_in_a_new_file_are_read_as_at_fit():
     write("old.csv", [{"zip": f"a{i % 3}", "y": "ab"[i % 2]} for i in range(40)])
     write("new.csv", [{"zip": i} for i in range(5)])
-    good("fit", "old.csv", "-t", "y", "-o", "m.parquet", "-q")
+    good("fit", "old.csv", "-t", "y", "-o", "m.parquet", "-q", "--cv", 0)
     assert len(good("predict", "m.parquet", "new.csv").splitlines()) == 6
+
+
+def test_many_rows_come_in_groups(model):
+    """Parquet is written a group of rows for each block, so that any number of rows fits into memory."""
+    write("many.csv", penguins() * 400)
+    good("predict", model, "many.csv", "-o", "a.parquet", "-q")
+    metadata = pq.read_metadata("a.parquet")
+    assert metadata.num_rows == 137_600
+    assert metadata.num_row_groups > 1
 
 
 # -- evaluate, explain, show -------------------------------------------------------------------------------------------
 
 
-def test_evaluate_shows_scores_confusion_reliability_and_cost(model):
+def test_evaluate_gives_the_scores_of_the_library(model):
     said = good("evaluate", model, PENGUINS, "--cost", "Gentoo,Adelie=9")
     for words in ("always Gentoo", "of the decisions", "log loss", "mean cost", "Confusion", "Reliability"):
         assert words in said
     assert re.search(r"Gentoo +\d+ +\d+ +\d+ +\d+\.\d %", said)
 
-
-def test_evaluate_gives_the_scores_of_the_library(model):
-    told = json.loads(good("evaluate", model, PENGUINS, "--json"))
+    found = told("evaluate", model, PENGUINS)
     labels, chances = expected(model)
     truth, classes = [row["species"] for row in penguins()], nv.load(model).classes_.tolist()
     scores = nv.Scores(chances, [classes.index(label) for label in truth], classes)
+    assert found["accuracy"] == pytest.approx(np.mean(labels == np.array(truth)))
+    assert found["log_loss"] == pytest.approx(scores.log_loss)
+    assert found["confusion"] == scores.confusion.tolist()
+    assert sum(line["rows"] for line in found["reliability"]) == 344
 
-    assert told["accuracy"] == pytest.approx(np.mean(labels == np.array(truth)))
-    assert told["log_loss"] == pytest.approx(scores.log_loss)
-    assert told["confusion"] == scores.confusion.tolist()
-    assert sum(line["rows"] for line in told["reliability"]) == 344
-
-
-def test_evaluate_counts_rows_of_an_unseen_class_as_mistakes(model):
     write("new.csv", [{**row, "species": "Emperor" if i < 10 else row["species"]} for i, row in enumerate(penguins())])
-    said = good("evaluate", model, "new.csv")
-    assert "not fitted with, and never predicts: Emperor" in said
-
-
-def test_evaluate_needs_the_classes(model):
+    assert "not fitted with, and never predicts: Emperor" in good("evaluate", model, "new.csv")
     write("new.csv", [{k: v for k, v in row.items() if k != "species"} for row in penguins()])
     assert "has no column 'species'" in bad(2, "evaluate", model, "new.csv")
 
 
 def test_explain_agrees_with_the_library(model):
     said = good("explain", model, PENGUINS, "--row", 3, "--against", "Gentoo")
-    assert said.startswith("Adelie (")
-    assert "against Gentoo" in said
-    assert "44 of 152" not in said.splitlines()[0]
+    assert re.match(r"Adelie \(.* against Gentoo", said)
     assert re.search(r"island +Torgersen +[+-]\d", said)
     assert "152+1" not in said  # evidence that was weighed is no fraction of counts
+    first, last = (told("explain", model, PENGUINS, "--row", n) for n in (1, 344))
+    cells = [{c["name"]: c["value"] for c in found["columns"]} for found in (first, last)]
+    assert [cell["bill_length_mm"] for cell in cells] == [39.1, 50.2]
+    for label, base in first["base"].items():
+        total = base + sum(column["scores"][label] for column in first["columns"])
+        assert total == pytest.approx(first["log_joint"][label])
+    assert "no row 345: the file has 344 rows" in bad(1, "explain", model, PENGUINS, "--row", 345)
+    done = run("explain", model, PENGUINS, "--set", "0.9")  # the model was fitted without --conformalize
+    assert (done.exit_code, done.stdout) == (1, "")
 
-    good("fit", PENGUINS, "-t", "species", "--model", "textbook", "-o", "book.parquet", "-q", "--cv", 0)
+    good(*FIT, "--model", "textbook", "-o", "book.parquet", "-q", "--cv", 0)
     said = good("explain", "book.parquet", PENGUINS, "--row", 3, "--against", "Gentoo")
     assert re.search(r"^Adelie  \(152\+1\)/\(344\+3\) · ", said, flags=re.MULTILINE)
 
 
-def test_explain_counts_rows_from_one(model):
-    first, last = (json.loads(good("explain", model, PENGUINS, "--row", n, "--json")) for n in (1, 344))
-    cells = [{c["name"]: c["value"] for c in told["columns"]} for told in (first, last)]
-    assert [cell["bill_length_mm"] for cell in cells] == [39.1, 50.2]
-    assert "no row 345: the file has 344 rows" in bad(1, "explain", model, PENGUINS, "--row", 345)
-
-
-def test_show_prints_the_contents_of_a_model(model):
+def test_show_prints_the_contents_of_a_model_and_queries_that_run(model):
     said = good("show", model)
     assert "344 rows" in said
     assert re.search(r"island +text +categorical", said)
     assert "smoothing=1.0" in said
-    assert json.loads(good("show", model, "--json"))["version"] == nv.__version__
+    assert told("show", model)["version"] == nv.__version__
     assert re.search(r"Torgersen +0\.3", good("show", model, "--column", "island"))
 
-
-def test_the_queries_of_show_run_and_are_right(model):
     parts = [part for part in good("show", model, "--sql").split(";") if part.strip()]
     classes, labels, numbers = (duckdb.sql(part).fetchall() for part in parts)
-
     assert classes == [("Adelie", 152.0), ("Gentoo", 124.0), ("Chinstrap", 68.0)]
     assert ("Gentoo", "Biscoe", 124.0, 1.0) in labels
-    lengths = [
-        float(row["bill_length_mm"])
-        for row in penguins()
-        if row["species"] == "Gentoo" and row["sex"] != "x" and row["bill_length_mm"] != "NA"
-    ]
+    gentoos = [row["bill_length_mm"] for row in penguins() if row["species"] == "Gentoo"]
+    lengths = [float(length) for length in gentoos if length != "NA"]
     mean, deviation = next(row[2:] for row in numbers if row[0] == "Gentoo")
     assert (mean, deviation) == pytest.approx((np.mean(lengths), np.std(lengths)))
 
@@ -617,33 +494,29 @@ def test_the_queries_of_show_run_and_are_right(model):
 # -- merge and forget --------------------------------------------------------------------------------------------------
 
 
-def test_parts_merge_to_the_model_of_all(model):
-    parts = [[row for at, row in enumerate(penguins()) if at % 3 == part] for part in range(3)]
-    for part, rows in enumerate(parts):
-        write(f"{part}.csv", rows)
-        good("fit", f"{part}.csv", "-t", "species", "-o", f"{part}.parquet", "-q", "--cv", 0, "--keep-rows")
-        good("fit", f"{part}.csv", "-t", "species", "-o", f"{part}-bare.parquet", "-q", "--cv", 0)
+def test_models_of_parts_merge_to_that_of_all_and_of_other_columns_are_refused(model):
+    for part in range(3):
+        write(f"{part}.csv", penguins()[part::3])
+        for name, options in ((f"{part}.parquet", ["--keep-rows"]), (f"{part}-bare.parquet", [])):
+            good("fit", f"{part}.csv", "-t", "species", "-o", name, "-q", "--cv", 0, *options)
     good("merge", *(f"{part}.parquet" for part in range(3)), "-o", "all.parquet", "--keep-rows")
     good("merge", *(f"{part}-bare.parquet" for part in range(3)), "-o", "bare.parquet")
 
     whole = nv.load(model)
-    for file in ("all.parquet", "bare.parquet"):  # with rows, the model is that of all; without, counts of columns are
+    for file, rows in (("all.parquet", 344), ("bare.parquet", 0)):  # with rows, the model is that of all
         merged = nv.load(file)
         assert all(merged.counts_.columns[name].agrees(column) for name, column in whole.counts_.columns.items())
-    assert nv.load("all.parquet").kept_rows_.rows == 344
-    assert nv.load("bare.parquet").kept_rows_.rows == 0
+        assert merged.kept_rows_.rows == rows
     good("predict", "all.parquet", PENGUINS, "-o", "a.csv")
     assert [row["answer"] for row in table("a.csv")] == expected(model)[0].tolist()
 
-
-def test_models_of_different_columns_are_refused(model):
-    good("fit", PENGUINS, "-t", "species", "--ignore", "sex", "-o", "less.parquet", "-q", "--cv", 0)
-    good("fit", PENGUINS, "-t", "island", "-o", "other.parquet", "-q", "--cv", 0)
-    good("fit", PENGUINS, "-t", "species", "--family", "year=categorical", "-o", "kind.parquet", "-q", "--cv", 0)
-
-    assert "'sex' is counted on one side only" in bad(1, "merge", model, "less.parquet", "-o", "m.parquet")
-    assert "the columns 'island' and 'species'" in bad(1, "merge", model, "other.parquet", "-o", "m.parquet")
-    assert "'year'" in bad(1, "merge", model, "kind.parquet", "-o", "m.parquet")
+    for options, words in (
+        (["-t", "species", "--ignore", "sex"], "'sex' is counted on one side only"),
+        (["-t", "island"], "the columns 'island' and 'species'"),
+        (["-t", "species", "--family", "year=categorical"], "'year'"),
+    ):
+        good("fit", PENGUINS, *options, "-o", "other.parquet", "-q", "--cv", 0)
+        assert words in bad(1, "merge", model, "other.parquet", "-o", "m.parquet")
     assert not Path("m.parquet").exists()
 
 
@@ -662,13 +535,11 @@ def test_forgetting_gives_the_model_of_the_rest(model):
     assert np.array_equal(counts.joint.products, counted.joint.products)  # of the same bins; their middles are no cells
     assert np.array_equal(counts.joint.fine, counted.joint.fine)
 
-
-def test_rows_never_counted_are_not_forgotten(model):
     write("gone.csv", [{**penguins()[0], "island": "Biscoe", "species": "Chinstrap"}])
-    said = bad(1, "forget", model, "gone.csv", "-o", "rest.parquet")
+    said = bad(1, "forget", model, "gone.csv", "-o", "never.parquet")
     assert "column 'island'" in said
     assert "Nothing was changed" in said
-    assert not Path("rest.parquet").exists()
+    assert not Path("never.parquet").exists()
 
 
 # -- files that are not as they should be ------------------------------------------------------------------------------
@@ -691,22 +562,16 @@ HOSTILE = {
 def test_a_hostile_file_gives_one_clear_error(name):
     path = Path("bad.csv.gz" if name == "cut off" else "bad.csv")
     path.write_bytes(HOSTILE[name])
-    done = run("fit", path, "--target", "y")
-    assert done.exit_code in (1, 2), done.output
-    assert done.stderr.startswith("Error: ")
-    assert len(done.stderr.strip().splitlines()) <= 2, done.stderr
-    assert "This is a bug" not in done.stderr
+    bad(1, "fit", path, "-t", "y")
 
 
-@pytest.mark.parametrize("command", ["predict", "evaluate", "explain"])
-def test_a_model_that_is_none_is_refused(command):
+def test_a_file_that_is_no_model_or_not_there_is_refused(model):
     Path("m.parquet").write_bytes(b"PAR1 nonsense PAR1")
-    assert "Cannot load a model" in bad(1, command, "m.parquet", PENGUINS)
-    assert "there is no such file" in bad(1, command, "none.parquet", PENGUINS)
-
-
-def test_a_file_that_is_not_there_is_named():
+    for command in ("predict", "evaluate", "explain"):
+        assert "Cannot load a model" in bad(1, command, "m.parquet", PENGUINS)
+        assert "there is no such file" in bad(1, command, "none.parquet", PENGUINS)
     assert "none.csv" in bad(1, "fit", "none.csv", "--target", "y")
+    assert "Traceback" in run("predict", model, "none.csv", "--debug").stderr  # with this option alone
 
 
 def test_control_characters_do_not_reach_the_terminal():
@@ -718,29 +583,18 @@ def test_control_characters_do_not_reach_the_terminal():
     assert "\x07" not in said
 
 
-def test_a_traceback_comes_with_debug_alone(model):
-    assert "Traceback" in run("predict", model, "none.csv", "--debug").stderr
-
-
 def test_quiet_is_quiet(model):
     for command in (
-        ("fit", PENGUINS, "-t", "species", "-o", "a.parquet"),
+        (*FIT, "-o", "a.parquet"),
         ("evaluate", model, PENGUINS),
         ("predict", model, PENGUINS, "-o", "a.csv"),
         ("merge", model, model, "-o", "b.parquet"),
         ("forget", model, PENGUINS, "-o", "c.parquet"),
+        ("report", model, "-o", "r.html"),
+        ("export", model, "-o", "m.sql"),
     ):
         done = run(*command, "--quiet")
         assert (done.exit_code, done.output) == (0, "")
-
-
-def test_many_rows_come_in_groups(model):
-    """Parquet is written a group of rows for each block, so that any number of rows fits into memory."""
-    write("many.csv", penguins() * 400)
-    good("predict", model, "many.csv", "-o", "a.parquet", "-q")
-    file = pq.ParquetFile("a.parquet")
-    assert file.metadata.num_rows == 137_600
-    assert file.metadata.num_row_groups > 1
 
 
 # -- files that nobody on this project made ----------------------------------------------------------------------------
@@ -754,12 +608,10 @@ ONE_CLASS = ("amazon-access", "mnist-5k", "spambase")  # first rows, of one clas
 def check_that_the_target_is_enough(path, target, rows, better=True):
     """Check that a file can be fitted, answered and scored as it is, better than by chance."""
     limit = ("--limit", rows)
-    told = json.loads(good("fit", path, "--target", target, "-o", "m.parquet", "--json", *limit))
+    fit = told("fit", path, "--target", target, "-o", "m.parquet", *limit)
     good("predict", "m.parquet", path, "-o", "a.parquet", *limit)
-    scored = json.loads(good("evaluate", "m.parquet", path, "--json", *limit))
-
-    assert told["rows"] == scored["rows"] == rows
-    found, chance = told["scores"]["balanced_accuracy"], told["scores"]["baseline"]["balanced_accuracy"]
+    assert fit["rows"] == told("evaluate", "m.parquet", path, *limit)["rows"] == rows
+    found, chance = fit["scores"]["balanced_accuracy"], fit["scores"]["baseline"]["balanced_accuracy"]
     assert found > chance or (found == chance and not better)
     assert pq.read_metadata("a.parquet").num_rows == rows
 

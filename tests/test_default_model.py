@@ -1,4 +1,4 @@
-"""Columns modeled jointly: what is counted, what is said, what is weighed."""
+"""The default model: how it is fitted, kept, changed, merged and described."""
 
 from __future__ import annotations
 
@@ -12,59 +12,21 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from palmerpenguins import load_penguins
+from click.testing import CliRunner
 
 import naively as nv
-from naively import _kernels
+from naively.cli import main
 from naively.data.model_file import file as store_file
 from naively.errors import CombinedWeightsWarning, InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
 from naively.estimator import incremental, remains
+from naively.model.default.fit import described_weights
+from naively.model.default.likelihoods import REST
 from naively.model.default.model import DefaultModel
+from naively.model.default.normal import LINEAR
+from naively.model.default.rows import Term
 from naively.model.recipe import RECIPE
 
 from .tables import penguins
-
-
-def features(codes, sizes, numbers):
-    """Return the features of rows, as the plain definition has them."""
-    out = [np.ones((len(codes), 1))]
-    out += [(codes[:, [j]] == np.arange(size)).astype(float) for j, size in enumerate(sizes)]
-    return np.hstack([*out, numbers])
-
-
-@given(st.data())
-@settings(max_examples=25, deadline=None)
-def test_products_are_those_of_the_features(data):
-    seed = data.draw(st.integers(0, 10**6))
-    rng = np.random.default_rng(seed)
-    rows, classes, width = (data.draw(st.integers(low, 5)) for low in (0, 1, 0))
-    rows *= data.draw(st.sampled_from([1, 40]))
-    sizes = data.draw(st.lists(st.integers(0, 6), max_size=4))
-    codes = np.column_stack([rng.integers(-1, size + 1, rows) for size in sizes] or [np.empty((rows, 0))]).astype(
-        np.int32
-    )
-    numbers, y = rng.normal(size=(rows, width)), rng.integers(0, classes, rows).astype(np.int32)
-    weights = data.draw(st.sampled_from([None, rng.random(rows)]))
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    x = features(codes, sizes, numbers)
-    out = np.zeros((classes, x.shape[1], x.shape[1]))
-    _kernels.count_products(codes, offsets, numbers, y, weights, out, 2)
-    w = np.ones(rows) if weights is None else weights
-    for k in range(classes):
-        here = y == k
-        assert np.allclose(out[k], np.triu((x[here] * w[here, None]).T @ x[here]), atol=1e-12)
-
-
-@given(st.lists(st.floats(-10, 10) | st.just(float("nan")), max_size=30), st.lists(st.floats(-10, 10), max_size=20))
-def test_the_bin_of_a_number_is_how_many_cuts_lie_below_it(numbers, cuts):
-    cuts = np.unique(np.array(cuts, dtype=float))
-    x = np.array(numbers, dtype=float).reshape(-1, 1)
-    out = np.empty(x.shape, dtype=np.int32)
-    _kernels.bin_numbers(x, cuts, np.array([0, len(cuts)], dtype=np.int64), out, 1)
-    assert out[:, 0].tolist() == [-1 if v != v else int((cuts < v).sum()) for v in x[:, 0]]
-
 
 SETTINGS = [
     {},
@@ -88,13 +50,6 @@ def test_evidence_adds_up_by_columns_and_pairs(params):
     assert np.allclose(nb.predict_proba(X).sum(axis=1), 1)
     assert any(" × " in name for name in evidence.columns)
     assert str(nb.explain(X.iloc[:1]))
-
-
-def test_one_row_and_many_are_answered_alike(fitted):
-    nb, X, _ = fitted
-    many = nb.predict_proba(X)
-    for row in (0, 3, 200):
-        assert np.array_equal(nb.predict_proba(X.iloc[row].to_dict())[0], many[row])
 
 
 def test_rows_and_columns_in_any_order_units_and_weights_change_nothing(fitted):
@@ -218,7 +173,7 @@ def test_rows_that_are_kept_come_and_go_whatever_model_answers_meanwhile(fitted)
     assert np.allclose(nb.predict_proba(X), before, rtol=0, atol=1e-9)
 
 
-def test_columns_are_modeled_jointly_in_all_rows_or_in_none(fitted):
+def test_pairs_of_columns_are_counted_in_all_rows_or_in_none(fitted):
     _, X, y = fitted
     nb = nv.NaiveBayes.from_counts(nv.count(X, y), model="auto")
     with pytest.raises(InvalidInput, match=r"100 rows were given, but 344 were counted"):
@@ -233,44 +188,6 @@ def test_few_rows_are_left_to_the_textbook_model():
     few = nv.NaiveBayes(model="auto").fit(X.iloc[140:170], y.iloc[140:170])
     book = nv.NaiveBayes(model="textbook").fit(X.iloc[140:170], y.iloc[140:170])
     assert np.array_equal(few.predict_proba(X), book.predict_proba(X))
-
-
-# -- tables that are awkward -----------------------------------------------------------------------------------------
-
-
-def noise(rows, columns, seed=0):
-    return pd.DataFrame(np.random.default_rng(seed).normal(size=(rows, columns))).add_prefix("n")
-
-
-AWKWARD = {
-    "ten classes of two rows each": (lambda: (noise(60, 3), np.arange(60) % 30)),
-    "one column": (lambda: (noise(80, 1), np.arange(80) % 2)),
-    "a constant column": (lambda: (noise(80, 1).assign(c=1.0, d="x"), np.arange(80) % 2)),
-    "a column without cells": (lambda: (noise(80, 1).assign(c=np.nan, d=None), np.arange(80) % 2)),
-    "columns without cells alone": (
-        lambda: (pd.DataFrame({"c": [np.nan] * 80, "d": [np.nan] * 80}), np.arange(80) % 2)
-    ),
-    "20 columns": (lambda: (noise(50, 20), np.arange(50) % 2)),
-    "2,000 categories": (
-        lambda: (pd.DataFrame({"c": np.arange(4000) % 2000, "d": np.arange(4000) % 7}).astype(str), np.arange(4000) % 2)
-    ),
-    "1,000 classes": (lambda: (noise(3000, 3), np.arange(3000) % 1000)),
-    "a class of two rows": (lambda: (noise(80, 2), np.where(np.arange(80) % 40 == 3, "odd", "even"))),
-    "huge numbers": (lambda: (noise(80, 2) * 1e140, np.arange(80) % 2)),
-    "infinitesimal numbers": (lambda: (noise(80, 2) * 1e-300, np.arange(80) % 2)),
-    "two values": (lambda: (pd.DataFrame({"b": np.arange(80) % 2 == 0, "n": np.arange(80) % 2}), np.arange(80) % 4)),
-}
-
-
-@pytest.mark.parametrize("name", AWKWARD)
-def test_awkward_tables_are_answered(name):
-    X, y = AWKWARD[name]()
-    nb = nv.NaiveBayes(model="auto").fit(X, y)
-    p = nb.predict_proba(X)
-    assert np.isfinite(p).all()
-    assert np.allclose(p.sum(axis=1), 1)
-    assert np.allclose(nb.explain(X.iloc[:5]).probabilities, p[:5], atol=1e-9)
-    assert np.isfinite(nb.leave_one_out(X, y).log_loss)
 
 
 # -- keeping ---------------------------------------------------------------------------------------------------------
@@ -397,7 +314,7 @@ def test_a_temperature_divides_the_scores(fitted):
     assert np.allclose(soft.explain(X).probabilities, soft.predict_proba(X), atol=1e-9)
 
 
-def test_rows_without_a_label_are_learned_beside_the_joint_model():
+def test_rows_without_a_label_are_learned_by_the_default_model():
     X, truth = penguins()
     y = truth.where(np.arange(len(truth)) % 3 > 0)
     params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}
@@ -410,22 +327,6 @@ def test_rows_without_a_label_are_learned_beside_the_joint_model():
     assert losses[0] < losses[1]
 
 
-def test_the_summary_says_which_weights_were_fitted_and_their_gain(fitted):
-    nb, _, _ = fitted
-    said = nb.summary()
-    assert "7 columns alone, 21 pairs of columns, all columns at once" in said
-    losses = list(nb.tuning_.learned.loss.values())
-    assert losses == sorted(losses, reverse=True)
-    assert all(f"{loss:.3g} with" in said for loss in losses)
-
-
-def test_each_fold_weighs_its_evidence_anew():
-    X, y = penguins()
-    auto, book = (nv.cross_validate(X, y, model=model, cv=5) for model in ("auto", "textbook"))
-    assert auto.brier < book.brier
-    assert auto.accuracy > book.accuracy
-
-
 def test_a_row_of_missing_values_is_answered_as_frequent_as_the_classes_are():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
@@ -433,20 +334,7 @@ def test_a_row_of_missing_values_is_answered_as_frequent_as_the_classes_are():
     X = X.assign(word=np.where(rng.random(400) < 0.8, y, 1 - y).astype(str)).mask(rng.random((400, 5)) < 0.1)
     nb = nv.NaiveBayes(model="auto").fit(X, y)
     nothing = dict.fromkeys(X)
-    assert not nb.explain(nothing).scores.any()
     assert np.abs(nb.predict_proba(nothing)[0] - np.bincount(y) / 400).max() < 0.1
-
-
-def test_models_over_the_same_bins_merge(fitted):
-    nb, X, y = fitted
-    parts = [
-        nv.NaiveBayes(families=nb.schema_, model="auto").fit(X.iloc[rows], y.iloc[rows])
-        for rows in (slice(0, None, 2), slice(1, None, 2))
-    ]
-    both = nv.merge(parts)
-    assert both.calibrated_
-    assert np.allclose(both.predict_proba(X), nb.predict_proba(X), rtol=0, atol=1e-9)
-    assert both.counts_.joint == nb.counts_.joint
 
 
 def test_models_over_the_same_bins_that_keep_no_rows_add_their_counts(fitted):
@@ -463,16 +351,6 @@ def test_models_over_the_same_bins_that_keep_no_rows_add_their_counts(fitted):
     assert np.allclose(both.predict_proba(X), nb.predict_proba(X), rtol=0, atol=1e-9)
 
 
-def test_models_over_different_bins_merge_into_the_model_of_all_rows(fitted):
-    nb, X, y = fitted
-    parts = [nv.NaiveBayes(model="auto").fit(X.iloc[rows], y.iloc[rows]) for rows in (slice(0, 200), slice(200, None))]
-    assert parts[0].counts_.joint.grid != parts[1].counts_.joint.grid
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        both = nv.merge(parts)
-        assert np.allclose(both.predict_proba(X), nb.predict_proba(X), rtol=0, atol=1e-9)
-
-
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
@@ -481,18 +359,6 @@ def test_a_model_from_a_file_is_that_from_memory(fitted, in_a_file):
     other = nv.NaiveBayes(model="auto").fit(in_a_file, target="species")
     assert other.counts_.agrees(nb.counts_, 1e-9)
     assert np.allclose(other.predict_proba(X), nb.predict_proba(X), atol=1e-9)
-
-
-def test_folds_of_a_file_are_answered_by_models_of_their_own(in_a_file):
-    steps, nb, alone = [], nv.NaiveBayes(model="auto"), nv.NaiveBayes(model="auto")
-    done = nv.fit_files(nb, in_a_file, "species", cv=5, progress=lambda *told: steps.append(told[1:]))
-    nv.fit_files(alone, in_a_file, "species")
-    assert done.rows == len(load_penguins())
-    assert nb.counts_.agrees(alone.counts_, 1e-9)
-    size = in_a_file.stat().st_size
-    assert np.allclose(steps, [(size, 3 * size), (size, size)], rtol=0.01)  # after one pass all rows are known
-    book = nv.fit_files(nv.NaiveBayes(model="textbook"), in_a_file, "species", cv=5)
-    assert done.scores.log_loss < book.scores.log_loss
 
 
 def test_counts_of_single_files_make_the_model_of_all(fitted, in_a_file, tmp_path):
@@ -531,3 +397,101 @@ def test_without_ridges_for_single_terms_all_of_a_block_share_a_weight(tmp_path)
     with pytest.warns(CombinedWeightsWarning):
         merged = nv.merge(*map(nv.load, paths))
     assert (merged.predict(X) == y).mean() > 0.95
+
+
+# -- the summary -------------------------------------------------------------------------------------------------------
+
+
+def test_the_summary_tells_the_loss_of_held_out_rows_by_stage(fitted, tmp_path):
+    nb, _, _ = fitted
+    said, tuning = nb.summary(), nb.tuning_
+    stages = tuning.learned.loss
+    assert f"log loss of held-out rows, of 344 in all: {stages['each column alone']:.3g} with each column alone" in said
+    assert (tuning.loss_before, tuning.loss_after) == (stages["each column alone"], list(stages.values())[-1])
+    assert tuning.loss_after < tuning.loss_before
+    weights = tuning.learned.weights
+    assert f"all columns at once {weights[LINEAR]:.2g};" in said
+    nb.save(tmp_path / "model.parquet", rows=True)
+    assert nv.load(tmp_path / "model.parquet").summary() == said
+
+
+def test_kinds_of_terms_are_named_with_their_weights():
+    weights = {
+        Term("values", "each", (3,)): 1.0, Term("values", 12, (0,)): 0.25, Term("values", 12, (1,)): 0.5,
+        Term("vectors", "words"): 0.75, Term("pairs"): 0.125, Term("values", "neighbors", (3,)): 0.9,
+        Term("values", 0, (0,)): 0.4, Term("quadratic"): 0.3, Term("words", "title"): 0.2, REST: 0.1,
+    }  # fmt: skip
+    assert described_weights(weights) == (
+        "each category 1; each level with a neighbor 0.9; column words 0.75; each number by 12 bins 0.25 to 0.5; "
+        "each number by its finest bins 0.4; all columns at once, with a covariance for each class 0.3; "
+        "words of title 0.2; pairs of columns 0.12; all other columns 0.1"
+    )
+    assert described_weights({}) == "none"
+
+
+# -- folds -----------------------------------------------------------------------------------------------------------
+
+
+def test_folds_choose_weights_anew_or_hold_them(fitted):
+    nb, X, y = fitted
+    anew, held = (nv.cross_validate(X, y, cv=5, model="auto", tuning=how) for how in ("refit", "fixed"))
+    assert (anew.tuning, held.tuning) == ("refit", "fixed")
+    assert held.log_loss < anew.log_loss  # the weights have seen the rows asked about
+    assert nb.leave_one_out(X, y).tuning == "refit"  # in folds, too
+
+
+def test_a_temperature_is_held_too():
+    X, y = penguins()
+    held = nv.cross_validate(X, y, cv=5, model="textbook", temperature="auto", tuning="fixed")
+    found = nv.NaiveBayes(model="textbook", temperature="auto").fit(X, y)
+    as_set = nv.cross_validate(X, y, cv=5, model="textbook", temperature=found.temperature_)
+    assert held.tuning == "fixed"
+    assert found.tuning_.bias is None  # so that the temperature is all that was chosen
+    assert np.allclose(held.posterior, as_set.posterior)
+
+
+def test_a_tuning_that_means_nothing_is_refused():
+    X, y = penguins()
+    with pytest.raises(InvalidSetting, match="tuning='never' must be 'refit'"):
+        nv.cross_validate(X, y, tuning="never")
+
+
+# -- reports of files -------------------------------------------------------------------------------------------------
+
+
+def test_folds_of_a_file_are_answered_by_the_textbook_model_as_well(in_a_file):
+    done = nv.fit_files(nv.NaiveBayes(model="auto"), in_a_file, "species", cv=5)
+    book = nv.fit_files(nv.NaiveBayes(model="textbook"), in_a_file, "species", cv=5)
+    assert np.allclose(done.textbook_scores.posterior, book.scores.posterior, atol=1e-9)
+    assert np.array_equal(done.textbook_scores.truth, done.scores.truth)
+    assert done.scores.log_loss < done.textbook_scores.log_loss
+    assert book.textbook_scores is None
+
+
+def test_passes_are_counted(in_a_file, tmp_path, keep):
+    """Few rows are kept while they are counted, and need no other pass."""
+
+    def passes(model, **how):
+        return nv.fit_files(nv.NaiveBayes(model=model), in_a_file, "species", **how).passes
+
+    assert [passes("textbook"), passes("textbook", cv=5), passes("auto"), passes("auto", cv=5)] == [1, 1, 1, 1]
+    keep(100)
+    assert [passes("textbook"), passes("textbook", cv=5)] == [1, 2]
+    assert [passes("auto"), passes("auto", cv=5)] == [2, 3]
+    assert [passes("textbook", keep_counts=tmp_path / "kept") for _ in range(2)] == [1, 0]
+
+
+def test_fit_reports_both_side_by_side(in_a_file):
+    said = CliRunner().invoke(main, ["fit", str(in_a_file), "-t", "species", "--model", "auto"]).output
+    lines = [line.split() for line in said.splitlines()]
+    assert ["model", "textbook", "always", "Adelie"] in lines
+    assert "The rows were read" not in said  # so few are read once
+    figures = CliRunner().invoke(main, ["fit", str(in_a_file), "-t", "species", "--model", "auto", "--json"]).output
+    facts = json.loads(figures)
+    assert facts["passes"] == 1
+    assert facts["scores"]["log_loss"] < facts["textbook_scores"]["log_loss"]
+    accuracy = next(line for line in lines if line[:1] == ["accuracy"])
+    assert accuracy[1] == f"{100 * facts['scores']['accuracy']:.1f}"
+    assert accuracy[5] == f"{100 * facts['textbook_scores']['accuracy']:.1f}"
+    plain = CliRunner().invoke(main, ["fit", str(in_a_file), "-t", "species", "--model", "textbook"]).output
+    assert ["model", "always", "Adelie"] in [line.split() for line in plain.splitlines()]

@@ -1,4 +1,4 @@
-"""Columns modeled jointly in tables of extreme shapes: sensible predictions in bounded memory."""
+"""The default model of tables of extreme shapes: sensible predictions, no warning of NumPy, bounded memory."""
 
 from __future__ import annotations
 
@@ -53,7 +53,12 @@ EXTREMES = {
     "1,100 columns of numbers": lambda: table(lambda y: numbers(60, 1100, y), 60, 2),
     "2,000 categories": lambda: table(lambda y: words(4000, 2, 2000, y).join(numbers(4000, 1, y)), 4000, 2),
     "1,000 classes": lambda: table(lambda y: numbers(3000, 3, y).assign(n1=y + 0.1), 3000, 1000),
-    "60 classes": lambda: table(lambda y: numbers(180, 2, y).assign(n1=y + 0.1), 180, 60),
+    "300 classes": lambda: table(lambda y: numbers(900, 2, y).assign(n1=y + 0.1), 900, 300),
+    "a class of one row": lambda: (numbers(80, 2, np.arange(80) % 2), np.arange(80) % 2 + 2 * (np.arange(80) == 2)),
+    "a row for each class": lambda: table(lambda y: numbers(60, 2, y), 60, 60),
+    "two values": lambda: (pd.DataFrame({"b": np.arange(80) % 2 == 0, "n": np.arange(80) % 2}), np.arange(80) % 4),
+    "two identical columns": lambda: table(lambda y: numbers(200, 1, y).assign(again=lambda X: X["n0"]), 200, 2),
+    "a column without cells": lambda: table(lambda y: numbers(80, 1, y).assign(c=np.nan, d=None), 80, 2),
     "five rows": lambda: table(lambda y: numbers(5, 2, y), 5, 2),
     "one class": lambda: table(lambda y: numbers(300, 2, y).join(words(300, 1, 3, y)), 300, 1),
     "100,000 labels": lambda: table(lambda y: numbers(10**5, 1, y).assign(id=np.arange(10**5).astype(str)), 10**5, 2),
@@ -78,10 +83,23 @@ def test_extreme_tables_are_answered_sensibly(name):
     assert np.isfinite(p).all()
     assert np.allclose(p.sum(axis=1), 1)
     assert (nb.classes_[p.argmax(axis=1)] == y).mean() >= np.bincount(y).max() / len(y)
+    assert np.allclose(nb.explain(X[:5]).probabilities, p[:5], atol=1e-9)
+    assert np.array_equal(nb.predict_proba(X[:1]), p[:1])
+
+
+@pytest.mark.parametrize("name", ["constant columns", "no cells", "a class of one row", "two identical columns"])
+def test_extreme_tables_are_scored_in_folds(name):
+    nb, X, y = fitted(name)
+    assert np.isfinite(nb.leave_one_out(X, y).log_loss)
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("500 columns of labels", 300), ("2,000 categories", 200), ("one number 30 times", 200)]
+    ("name", "most"),
+    [
+        pytest.param("500 columns of labels", 300, marks=pytest.mark.slow),
+        ("2,000 categories", 200),
+        ("one number 30 times", 200),
+    ],
 )
 def test_extreme_tables_take_little_memory(name, most):
     X, y = EXTREMES[name]()
@@ -93,8 +111,8 @@ def test_extreme_tables_take_little_memory(name, most):
 
 
 LEFT_OUT = {
-    "500 columns of labels": "There are too many columns (500) to count pairs of them.",
-    "2,000 categories": "In pairs of columns only the 64 most frequent labels of ",
+    "500 columns of labels": "In pairs of columns only the 2 most frequent labels of each of 500 columns ('w0', ",
+    "2,000 categories": "In pairs of columns only the 503 most frequent labels of each of 2 columns ('w0', 'w1') are ",
     "1,100 columns of numbers": "588 of 1,100 columns tell less of the class on their own and ",
     "1,000 classes": "there are 1,000 classes, and at most 300 can be",
     "five rows": "there are 5 rows; fit, or calibrate with, at least 50",
@@ -107,9 +125,16 @@ def test_what_cannot_be_afforded_is_left_out_and_reported(name):
     assert LEFT_OUT[name] in "\n".join([*nb.schema_.hints, *summary_of_tuning(nb.fitted_)])
 
 
+def test_few_different_values_are_no_remark():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 5, 300), "b": 1.0, "c": rng.choice(["u", "v"], 300)})
+    assert not any("pairs" in hint for hint in nv.NaiveBayes().fit(X, np.arange(300) % 2).schema_.hints)
+
+
 WEIGHTS = {
     "huge": np.full(300, 1e12),
     "huge and tiny": np.where(np.arange(300) % 7 == 0, 1e12, 1e-3),
+    "all huge": np.full(300, 1e9),
     "tiny": np.full(300, 1e-9),
     "fractions": np.random.default_rng(0).random(300),
 }

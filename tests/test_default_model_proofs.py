@@ -1,4 +1,4 @@
-"""What must hold of columns modeled jointly, on rows drawn from distributions that are known."""
+"""What must hold of the default model, on rows drawn from distributions that are known."""
 
 from __future__ import annotations
 

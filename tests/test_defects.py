@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 
 from naively.families import Gaussian, Settings
-from naively.model.estimate import empirical_prior
+from naively.model.column_parts import empirical_prior
 from naively.model.scorer import posterior
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from naively.stats import Axis, Moments

@@ -11,7 +11,7 @@ from scipy import sparse
 from naively import Bernoulli, Categorical, Counts, Gaussian, Poisson, Settings, Words
 from naively.counting import arrays as memory
 from naively.errors import InvalidSetting, RowRefused
-from naively.model.estimate import empirical_prior, estimate, given_prior, uniform_prior
+from naively.model.column_parts import empirical_prior, estimate, given_prior, uniform_prior
 from naively.model.scorer import NaiveModel, log_posterior, posterior
 from naively.stats import Axis, CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
 

@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from naively.data.grid import LEVEL_STEPS, Grid
 from naively.stats.pairs import PRODUCT_UNIT
 
 import naively as nv
+from naively import _kernels as kernels
 from naively.model.default.bins import bins_of_column, fine_bins
+from naively.model.default.grid import LEVEL_STEPS, Grid
 from naively.model.recipe import RECIPE
 from naively.stats.arithmetic import subtract
 
@@ -119,3 +120,71 @@ def test_a_small_rest_of_whole_steps_is_kept():
     before = np.array([1e6 + PRODUCT_UNIT, 1e6 + 0.1, 2.0**40])
     taken = np.array([1e6, 1e6 + 0.1 - 1e-8, 2.0**40 - 2.0**-12])
     assert subtract(before, taken, unit=PRODUCT_UNIT).tolist() == [PRODUCT_UNIT, 0.0, 0.0]
+
+
+# -- the kernels -----------------------------------------------------------------------------------------------------
+
+
+def features(codes, sizes, numbers):
+    """Return the features of rows, as the plain definition has them."""
+    out = [np.ones((len(codes), 1))]
+    out += [(codes[:, [j]] == np.arange(size)).astype(float) for j, size in enumerate(sizes)]
+    return np.hstack([*out, numbers])
+
+
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_products_are_those_of_the_features(data):
+    seed = data.draw(st.integers(0, 10**6))
+    rng = np.random.default_rng(seed)
+    rows, classes, width = (data.draw(st.integers(low, 5)) for low in (0, 1, 0))
+    rows *= data.draw(st.sampled_from([1, 40]))
+    sizes = data.draw(st.lists(st.integers(0, 6), max_size=4))
+    codes = np.column_stack([rng.integers(-1, size + 1, rows) for size in sizes] or [np.empty((rows, 0))]).astype(
+        np.int32
+    )
+    numbers, y = rng.normal(size=(rows, width)), rng.integers(0, classes, rows).astype(np.int32)
+    weights = data.draw(st.sampled_from([None, rng.random(rows)]))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    x = features(codes, sizes, numbers)
+    out = np.zeros((classes, x.shape[1], x.shape[1]))
+    kernels.count_products(codes, offsets, numbers, y, weights, out, 2)
+    whole = np.zeros_like(out)
+    kernels.mirror_products(out, np.arange(classes), whole)
+    assert np.array_equal(whole, out + np.triu(out, 1).transpose(0, 2, 1))
+    w = np.ones(rows) if weights is None else weights
+    for k in range(classes):
+        here = y == k
+        assert np.allclose(out[k], np.triu((x[here] * w[here, None]).T @ x[here]), atol=1e-12)
+
+
+@given(st.lists(st.floats(-10, 10) | st.just(float("nan")), max_size=30), st.lists(st.floats(-10, 10), max_size=20))
+def test_the_bin_of_a_number_is_how_many_cuts_lie_below_it(numbers, cuts):
+    cuts = np.unique(np.array(cuts, dtype=float))
+    x = np.array(numbers, dtype=float).reshape(-1, 1)
+    out = np.empty(x.shape, dtype=np.int32)
+    kernels.bin_numbers(x, cuts, np.array([0, len(cuts)], dtype=np.int64), out, 1)
+    assert out[:, 0].tolist() == [-1 if v != v else int((cuts < v).sum()) for v in x[:, 0]]
+
+
+@pytest.mark.usefixtures("level")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_single_rows_are_counted_as_many_at_once(weighted):
+    rng, offsets = np.random.default_rng(2), np.arange(0, 41, 10)
+    codes, numbers = rng.integers(-1, 11, (400, 4)).astype(np.int32), rng.integers(-4, 5, (400, 2)) / 4
+    y, weights = rng.integers(0, 2, 400).astype(np.int32), rng.integers(1, 5, 400) / 2 if weighted else None
+    at_once, singly = np.zeros((2, 2, 43, 43))
+    kernels.count_products(codes, offsets, numbers, y, weights, at_once)
+    for row in range(400):
+        one = slice(row, row + 1)
+        own = None if weights is None else weights[one]
+        kernels.count_products(codes[one], offsets, numbers[one], y[one], own, singly)
+    assert np.array_equal(singly, at_once)
+
+
+@pytest.mark.parametrize(
+    ("half", "places", "out"), [(3, [0, 1, 3], 3), (3, [0, -1], 3), (1, [0, 1], 3), (3, range(3), 2)]
+)
+def test_products_of_other_classes_are_refused(half, places, out):
+    with pytest.raises(ValueError, match=r"must|not there"):
+        kernels.mirror_products(np.zeros((half, 4, 4)), np.array(places), np.zeros((out, 4, 4)))

@@ -44,7 +44,7 @@ def texts(rows=150, seed=0):
 
 
 def fitted(X, y, **params):
-    """Fit a model that must be the joint one: a textbook model has no floor."""
+    """Fit a model that must be the default one: a textbook model has no floor."""
     weights, recipe = params.pop("weights", None), params.pop("recipe", RECIPE)
     families = {"text": nv.Words()} if "text" in X else None
     nb = type("Fitted", (nv.NaiveBayes,), {"_recipe": recipe})(families=families, **params)

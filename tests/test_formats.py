@@ -26,7 +26,7 @@ from pyarrow import feather
 import naively as nv
 from naively.errors import InvalidInput, UnreadableRows
 
-from .test_commands import bad, good
+from .commands import bad, good
 
 DATA = Path(__file__).parent / "data"
 SIZES = [1.5, 2.0, -3.25, 4.0, 0.1, None] * 10

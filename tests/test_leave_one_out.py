@@ -9,7 +9,7 @@ from scipy import sparse
 from naively import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
 from naively.counting import arrays as memory
 from naively.errors import InvalidInput
-from naively.model.estimate import estimate, uniform_prior
+from naively.model.column_parts import estimate, uniform_prior
 from naively.stats import Axis, CodesAccumulator, Counts, CountsAccumulator
 
 from .family_cases import CASES, CLASSES, DEFAULTS, LEVELS, Case, Rows, codes_of

@@ -10,6 +10,7 @@ from naively import _kernels as kernels
 from naively._linear_algebra import (
     cholesky,
     dot,
+    leading_eigenvectors,
     log_determinants,
     product,
     solve,
@@ -23,7 +24,7 @@ from .test_package import SOURCE
 RNG = np.random.default_rng(8)
 SIZES = [(1, 1, 1), (3, 5, 7), (9, 17, 300), (130, 530, 600), (1, 40, 513), (0, 3, 4), (3, 0, 2), (2, 3, 0)]
 # Modules that multiply sparse matrices, which no library of linear algebra does.
-SPARSE = {"model/joint/document_rows.py", "model/joint/moved_counts.py", "text/reader.py", "families/wide.py"}
+SPARSE = {"model/default/words.py", "model/default/moved_counts.py", "text/reader.py", "families/wide.py"}
 BLAS = {f"np.{name}" for name in ("vdot", "inner", "matmul", "tensordot", "vecdot", "matvec", "vecmat", "linalg")}
 
 
@@ -134,6 +135,18 @@ def test_equations_are_solved(by_level, size):
     many = drawn(7, size, size)
     assert_array_equal(solve(many, many[:, :, :1])[4], solve(many[4], many[4, :, :1]))
     assert_allclose(by_level(lambda: log_determinants(many)), np.linalg.slogdet(many)[1], atol=1e-9)
+
+
+@pytest.mark.parametrize(("size", "most"), [(1, 5), (40, 40), (300, 12)])
+def test_leading_eigenvectors_are_those_of_numpy(by_level, size, most):
+    lines = drawn(size, size) * 0.8 ** np.arange(size)
+    a = lines.T @ lines
+    values, vectors = by_level(lambda: leading_eigenvectors(a, most))
+    expected = np.linalg.eigvalsh(a)[::-1][:most]
+    assert_allclose(values, expected, rtol=1e-9, atol=1e-9 * expected[0])
+    assert_allclose(vectors @ vectors.T, np.eye(len(vectors)), atol=1e-9)
+    leading = values > 1e-6 * values[0]
+    assert_allclose((vectors @ a)[leading], (values[:, None] * vectors)[leading], atol=1e-6 * values[0])
 
 
 def test_a_singular_matrix_is_not_solved():

@@ -10,7 +10,6 @@ import pytest
 from sklearn.datasets import load_iris
 
 import naively as nv
-from naively.model.column_parts import LABELS
 from naively.model.default.fit import DefaultFit
 from naively.model.default.likelihoods import REST
 from naively.model.default.normal import LINEAR, QUADRATIC
@@ -82,7 +81,7 @@ def test_other_columns_tell_by_missing_values_where_these_count(narrow):
     nb = nv.NaiveBayes(missing="value").fit(X[:300], y[:300])
     model = nb.fitted_.model
     assert nb.tuning_.learned.weights.get(REST)
-    assert len(model.others.groups[LABELS].names) == 150 - len(model.counts.grid.names)
+    assert sum(len(one.names) for one in model.others.values()) == 2 * (150 - len(model.counts.grid.names))
     assert (nb.predict(X[300:]) == y[300:]).mean() > 0.8
     assert np.allclose(nb.predict_proba(X[:3]), nb.predict_proba(X[:3].to_dict("records")))
 
@@ -98,7 +97,7 @@ def test_explanations_add_up_where_other_columns_tell_by_missing_values(narrow):
 def assert_adds_up(nb, X):
     """Check that contributions of columns and pairs sum to the log odds."""
     found = nb.explain(X)
-    joint = found.prior + found.scores.sum(axis=1)
+    joint = found.base + found.scores.sum(axis=1)
     p = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
     p = p if found.floor is None else (1 - found.floor.sum()) * p + found.floor
     assert np.allclose(p, nb.predict_proba(X), atol=1e-9)
@@ -234,24 +233,3 @@ def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
     nb.fitted_.state.counts.counter.together = None
     nb.calibrate(X, y)
     assert [hint for hint in nb.schema_.hints if "In pairs of columns" in hint] == made
-
-
-# -- figures of decisions ----------------------------------------------------------------------------------------------
-
-
-def test_rows_without_weight_cost_nothing_though_they_have_no_price():
-    scores = nv.Scores.from_labels(["a", "b", "a"], ["a", None, "b"], weights=[1, 0, 1])
-    assert scores.mean_cost == 0.5
-    assert scores.spread["mean_cost"] > 0
-    assert np.isnan(nv.Scores.from_labels(["a", "b"], ["a", None], weights=[1, 1]).mean_cost)
-
-
-def test_gains_have_no_skill():
-    gains = {("a", "a"): -3.0, ("b", "b"): -1.0, ("a", "b"): 0.0, ("b", "a"): 0.0}
-    scores = nv.Scores.from_labels(["a", "a", "b"], ["a", "a", "b"], cost=gains)
-    assert scores.mean_cost == pytest.approx(-7 / 3)
-    assert scores.baseline.mean_cost == pytest.approx(-2.0)
-    assert np.isnan(scores.skill)
-    costs = {("a", "b"): 1.0, ("b", "a"): 1.0}
-    assert nv.Scores.from_labels(["a", "a", "b"], ["a", "a", "b"], cost=costs).skill == 1.0
-    assert nv.Scores.from_labels(["a", "a"], ["a", "b"], classes=["a", "b"], cost=costs).skill == 0.0

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naively.data.grid import Grid, LabelValues
 from naively.model.default.merging import pooled_grid
 from naively.model.default.moved_counts import moved_counts, original_middles
 
 import naively as nv
 from naively.errors import IncompatibleCounts
-from naively.model.default.bins import grid_of, with_middles_of
+from naively.model.default.bins import Categories, grid_of, with_middles_of
+from naively.model.default.grid import Grid, LabelValues
 from naively.model.recipe import RECIPE
 from naively.stats import Counts
 
@@ -42,10 +42,10 @@ def table_of(rows, seed):
 
 def grid_on(table, some=slice(None), numbers=NUMBERS, labels=LABELS):
     """Return the grid that some rows lead to."""
-    known = [(name, sorted(table[name][some].dropna().unique())) for name in labels]
-    met = [(name, values, np.array([(table[name][some] == v).sum() for v in values], float)) for name, values in known]
+    categories = [Categories(name, sorted(table[name][some].dropna().unique())) for name in labels]
     x = table[list(numbers)].to_numpy(float)[some]
-    return grid_of(list(numbers), x, np.ones(len(x)), met, 3, RECIPE)[0]
+    columns = [(column, np.ones(len(x))) for column in x.T]
+    return grid_of(list(numbers), columns, float(len(x)), categories, 3, RECIPE)[0]
 
 
 def counted(table, y, grid):
@@ -217,17 +217,6 @@ def test_a_pooled_grid_is_near_that_of_all_rows():
     assert [set(v.labels) for v in grid.labels] == [set(v.labels) for v in whole.labels]
     discrete, exact = (next(b for b in g.numbers if b.name == "n3") for g in (grid, whole))
     assert np.array_equal(np.searchsorted(discrete.cuts, range(9)), np.searchsorted(exact.cuts, range(9)))
-
-
-def test_parts_of_columns_in_another_order_pool():
-    rows = [np.arange(600), np.arange(600, 1200)]
-    first = counted(TABLE.iloc[rows[0]], Y[rows[0]], grid_on(TABLE, rows[0]))
-    turned = TABLE[[*LABELS[::-1], *NUMBERS[::-1]]]
-    second = counted(turned.iloc[rows[1]], Y[rows[1]], grid_on(TABLE, rows[1], NUMBERS[::-1], LABELS[::-1]))
-    grid, _ = pooled_grid([first, second])
-    assert grid.names == (*NUMBERS, *LABELS)
-    both = moved_counts(first, grid) + moved_counts(second, grid)
-    assert both.products[:, 0, 0].sum() == 1200
 
 
 def test_numbers_that_parts_share_are_one_number():

@@ -8,16 +8,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from naively.data.grid import Grid, LabelValues
-from naively.stats.pairs import JointCounts
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.families.ordinal import natural_order
-from naively.model.default.tables import TermCounts
-from naively.model.default.terms import Term
-from naively.model.recipe import RECIPE
 from naively.stats import Axis
 
 from .textbook import book
@@ -258,26 +253,6 @@ def test_a_row_that_was_never_counted_is_named():
     once = book(families={"c": "ordinal"}).fit({"c": [1] * 19 + [2]}, ["a", "b"] * 10)
     with pytest.raises(InvalidInput, match=r"^Row 18 was never counted"):
         once.leave_one_out({"c": [1] * 18 + [2, 1]}, ["a", "b"] * 10)
-
-
-@pytest.mark.parametrize("size", [3, 4, 7])
-def test_levels_are_read_by_themselves_and_in_pairs_of_neighbours(size):
-    """In the default model: the score of a value is log (n + s) / (e + s), e from the share of the class."""
-    n = np.random.default_rng(size).integers(0, 9, (3, size + 1)).astype(float)  # the last is no level
-    grid = Grid((), (LabelValues("x", tuple(range(size + 1))),))
-    joint = JointCounts(Axis(tuple("abc")), grid, np.zeros((3, 0)), np.zeros((3, grid.features, grid.features)))
-    layout = TermCounts(joint, [n], [size]).layout
-    scores = np.split(layout.scores(TermCounts(joint, [n], [size])), layout.offsets[1:-1], axis=1)
-
-    def expected(n):
-        e = n.sum(axis=1, keepdims=True) * n.sum(axis=0) / n.sum()
-        s = RECIPE.value_pseudo_count
-        return np.log((n + s) / (e + s))
-
-    assert layout.terms == (Term("values", "each", (0,)), Term("value", "neighbors", (0,)))
-    assert_allclose(scores[0], expected(n))
-    assert_allclose(scores[1], expected(np.add.reduceat(n[:, :size], np.arange(0, size, 2), axis=1)))
-    assert layout.cells[1].tolist() == [*(at // 2 for at in range(size)), -1]
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,9 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = naively.nonsense
 
 
-@pytest.mark.parametrize("module", ["naively", "naively.judge.decision", "naively.sklearn", "naively.model.estimate"])
+@pytest.mark.parametrize(
+    "module", ["naively", "naively.judge.decision", "naively.sklearn", "naively.model.column_parts"]
+)
 def test_decide_is_a_function_whatever_was_imported(module, tmp_path):
     """No module of the package takes the place of the function."""
     program = f"import {module}, naively as nv; a = nv.decide; print(callable(a), a is nv.decide, a([[0.2, 0.8]]))"

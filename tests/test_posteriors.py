@@ -8,7 +8,7 @@ from scipy import sparse
 
 from naively import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
 from naively.counting import arrays as memory
-from naively.model.estimate import empirical_prior, estimate
+from naively.model.column_parts import empirical_prior, estimate
 from naively.model.scorer import log_posterior, posterior
 from naively.stats import (
     Axis,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,21 +11,30 @@ from numpy.testing import assert_array_equal
 import naively as nv
 
 from . import file_cases as cases
-from .test_commands import bad, good, run
+from .commands import bad, good, run, told
 from .test_keep_rows_by_file import EACH, ROWS
 
 pytestmark = pytest.mark.thorough
 
 HALF = len(ROWS) // 2
+PARTS = {"a": ROWS.slice(0, HALF), "b": ROWS.slice(HALF), "both": ROWS}
 
 
-@pytest.fixture
-def files(tmp_path):
-    """Return two files of rows whose labels come in another order, and both together."""
-    paths = [tmp_path / name for name in ("a.csv", "b.csv", "both.csv")]
-    for path, rows in zip(paths, (ROWS.slice(0, HALF), ROWS.slice(HALF), ROWS), strict=True):
-        cases.write_csv(path, rows)
-    return paths
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Return a folder with two files of rows whose labels come in another order, both together, and their models."""
+    folder = tmp_path_factory.mktemp("models")
+    for name, rows in PARTS.items():
+        cases.write_csv(folder / f"{name}.csv", rows)
+        fit(folder / f"{name}.csv", folder / f"{name}.parquet", "--keep-rows")
+        fit(folder / f"{name}.csv", folder / f"{name}-bare.parquet")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(models, monkeypatch):
+    """Run tests in that folder."""
+    monkeypatch.chdir(models)
 
 
 def fit(path, out, *options):
@@ -33,103 +42,76 @@ def fit(path, out, *options):
     return good("fit", path, "-t", "label", "--family", "zip=categorical", "-o", out, "--cv", "0", *options)
 
 
-def test_a_fit_says_what_the_file_holds(files, tmp_path):
-    out = tmp_path / "m.parquet"
-    assert "which holds no row." in fit(files[0], out)
-    assert nv.load(out).kept_rows_.rows == 0
-    assert f"which holds all {HALF} rows, as they are." in fit(files[0], out, "--keep-rows")
-    assert nv.load(out).kept_rows_.rows == HALF
-    assert "which holds no row." in fit(files[0], out, "--no-keep-rows")
-    said = json.loads(fit(files[0], out, "--keep-rows", "--json"))
-    assert (said["kept_rows"], said["kept_rows_complete"]) == (HALF, True)
-    assert json.loads(fit(files[0], out, "--json"))["kept_rows"] == 0
+def difference(one, other):
+    return np.abs(nv.load(one).predict_proba(ROWS) - nv.load(other).predict_proba(ROWS)).max()
 
 
-def test_show_says_what_the_file_holds(files, tmp_path):
-    out = tmp_path / "m.parquet"
-    for options, words, rows in (((), "no row", 0), (("--keep-rows",), f"all {HALF} rows, as they are", HALF)):
-        fit(files[0], out, *options)
-        assert f"The file holds {words}." in good("show", out)
-        said = json.loads(good("show", out, "--json"))
+@pytest.mark.parametrize(
+    ("options", "words", "rows"),
+    [
+        ((), "no row", 0),
+        (("--keep-rows",), f"all {HALF} rows, as they are", HALF),
+        (("--no-keep-rows",), "no row", 0),
+    ],
+)
+def test_fit_and_show_say_what_the_file_holds(options, words, rows):
+    assert f"which holds {words}." in fit("a.csv", "out.parquet", *options)
+    assert nv.load("out.parquet").kept_rows_.rows == rows
+    assert f"The file holds {words}." in good("show", "out.parquet")
+    for said in (told("show", "out.parquet"), told("fit", "a.csv", "-t", "label", "-o", "x.parquet", *options)):
         assert (said["kept_rows"], said["kept_rows_complete"]) == (rows, rows > 0)
 
 
-def test_merged_and_forgotten_files_go_on_exactly(files, tmp_path):
-    a, b, both, merged, rest = (tmp_path / f"{name}.parquet" for name in ("a", "b", "both", "merged", "rest"))
-    for path, out in zip(files, (a, b, both), strict=True):
-        fit(path, out, "--keep-rows")
-    assert f"It holds all {len(ROWS)} rows, as they are." in good("merge", a, b, "-o", merged)
-    one, other = nv.load(merged), nv.load(both)
-    assert np.abs(one.predict_proba(ROWS) - other.predict_proba(ROWS)).max() < 1e-9
-    assert f"It holds all {HALF} rows, as they are." in good("forget", merged, files[1], "-o", rest)
-    left = nv.load(rest)
-    assert np.abs(left.predict_proba(ROWS) - nv.load(a).predict_proba(ROWS)).max() < 1e-9
-    assert json.loads(good("forget", merged, files[1], "-o", rest, "--json"))["kept_rows"] == HALF
+def test_merged_and_forgotten_files_go_on_exactly_with_or_without_their_rows():
+    assert f"It holds all {len(ROWS)} rows, as they are." in good("merge", "a.parquet", "b.parquet", "-o", "m.parquet")
+    assert difference("m.parquet", "both.parquet") < 1e-9
+    assert f"It holds all {HALF} rows, as they are." in good("forget", "m.parquet", "b.csv", "-o", "rest.parquet")
+    assert difference("rest.parquet", "a.parquet") < 1e-9
+    assert told("forget", "m.parquet", "b.csv", "-o", "rest.parquet")["kept_rows"] == HALF
+
+    assert "It holds" not in good("merge", "a.parquet", "b.parquet", "-o", "out.parquet", "--no-keep-rows")
+    assert_array_equal(nv.load("out.parquet").predict_proba(ROWS), nv.load("m.parquet").predict_proba(ROWS))
+    good("forget", "m.parquet", "b.csv", "-o", "rest.parquet", "--no-keep-rows")
+    assert difference("rest.parquet", "a.parquet") < 1e-9
+    assert nv.load("out.parquet").kept_rows_.rows == nv.load("rest.parquet").kept_rows_.rows == 0
 
 
-def test_rows_can_be_left_out_again(files, tmp_path):
-    a, b, out = (tmp_path / f"{name}.parquet" for name in ("a", "b", "out"))
-    for path, model in zip(files, (a, b), strict=False):
-        fit(path, model, "--keep-rows")
-    assert "It holds" not in good("merge", a, b, "-o", out, "--no-keep-rows")
-    assert nv.load(out).kept_rows_.rows == 0
-    with_rows = tmp_path / "with.parquet"
-    good("merge", a, b, "-o", with_rows)
-    assert_array_equal(nv.load(out).predict_proba(ROWS), nv.load(with_rows).predict_proba(ROWS))
-    good("forget", with_rows, files[1], "-o", out, "--no-keep-rows")
-    assert nv.load(out).kept_rows_.rows == 0
-    assert np.abs(nv.load(out).predict_proba(ROWS) - nv.load(a).predict_proba(ROWS)).max() < 1e-9
+def test_rows_that_are_not_there_are_refused():
+    to, book = ("-o", "never.parquet", "--keep-rows"), ("fit", "a.csv", "-t", "label", "--model", "textbook")
+    assert "b-bare.parquet holds no row" in bad(2, "merge", "a.parquet", "b-bare.parquet", *to)
+    assert "--keep-rows: the model keeps no row" in bad(2, "forget", "b-bare.parquet", "b.csv", *to)
+    assert "--keep-rows: the textbook model needs no row" in bad(2, *book, *to)
+    assert "--keep-rows writes rows into the model file" in bad(2, "fit", "a.csv", "-t", "label", "--keep-rows")
+    assert not Path("never.parquet").exists()
 
 
-def test_rows_that_are_not_there_are_refused(files, tmp_path):
-    a, b, out = (tmp_path / f"{name}.parquet" for name in ("a", "b", "out"))
-    fit(files[0], a, "--keep-rows")
-    fit(files[1], b)
-    said = bad(2, "merge", a, b, "-o", out, "--keep-rows")
-    assert f"{b} holds no row" in said
-    assert "--keep-rows: the model keeps no row" in bad(2, "forget", b, files[1], "-o", out, "--keep-rows")
-    book = ("fit", files[0], "-t", "label", "--model", "textbook", "--keep-rows", "-o", out)
-    assert "--keep-rows: the textbook model needs no row" in bad(2, *book)
-    assert "--keep-rows writes rows into the model file" in bad(2, "fit", files[0], "-t", "label", "--keep-rows")
-    assert not out.exists()
-
-
-def test_a_file_without_rows_goes_on_with_a_note(files, tmp_path):
-    a, out = tmp_path / "a.parquet", tmp_path / "out.parquet"
-    fit(files[2], a)
-    done = run("forget", a, files[0], "-o", out)
+def test_files_without_rows_go_on_with_a_note():
+    done = run("forget", "both-bare.parquet", "a.csv", "-o", "out.parquet")
     assert done.exit_code == 0
     assert "A file without rows has none to fit them again" in done.stderr
-    assert nv.load(out).counts_.rows.sum() == len(ROWS) - HALF
+    assert nv.load("out.parquet").counts_.rows.sum() == len(ROWS) - HALF
 
-
-def test_models_without_rows_can_be_merged_and_shown(files, tmp_path):
-    a, b, out = (tmp_path / f"{name}.parquet" for name in ("a", "b", "out"))
-    for path, model in zip(files, (a, b), strict=False):
-        fit(path, model)
-    done = run("merge", a, b, "-o", out)
+    done = run("merge", "a-bare.parquet", "b-bare.parquet", "-o", "out.parquet")
     assert done.exit_code == 0
     assert "Note: Not all of these models keep their rows" in done.stderr
     assert "--keep-rows" in done.stderr
-    assert "The file holds no row." in good("show", out)
-    rest = tmp_path / "rest.parquet"
-    good("forget", out, files[1], "-o", rest)  # counts of pairs were moved, and are not below 0 after that
-    assert nv.load(rest).counts_.rows.sum() == HALF
-    assert np.isfinite(nv.load(rest).predict_proba(ROWS)).all()
+    assert "The file holds no row." in good("show", "out.parquet")
+    good("forget", "out.parquet", "b.csv", "-o", "rest.parquet")  # counts of pairs were moved, and are not below 0
+    assert nv.load("rest.parquet").counts_.rows.sum() == HALF
+    assert np.isfinite(nv.load("rest.parquet").predict_proba(ROWS)).all()
 
 
 def test_counts_are_kept_by_file_with_the_default_model(tmp_path):
-    days = tmp_path / "days"
+    days, out = tmp_path / "days", tmp_path / "m.parquet"
     days.mkdir()
     for day in range(3):
         cases.write_csv(days / f"{day}.csv", ROWS.slice(EACH * day, EACH))
-    out, kept = tmp_path / "m.parquet", ("--keep-counts", tmp_path / "kept")
-    how = ("fit", days, "-t", "label", "-o", out, *kept)
-    said = json.loads(good(*how, "--cv", "3", "--fade", "0.5", "--json"))
+    how = ("fit", days, "-t", "label", "-o", out, "--keep-counts", tmp_path / "kept")
+    said = told(*how, "--cv", "3", "--fade", "0.5")
     assert said["rows"] == pytest.approx(EACH * 1.75)
     assert 0 < said["scores"]["log_loss"] < said["textbook_scores"]["log_loss"] + 0.1
     assert nv.load(out).kept_rows_.rows == 0
-    assert json.loads(good(*how, "--keep-rows", "--json"))["read"] == []
+    assert told(*how, "--keep-rows")["read"] == []
     assert nv.load(out).kept_rows_.rows == 3 * EACH
     said = bad(2, *how, "--no-keep-rows")
     assert "keeps counts with --keep-rows, and now --no-keep-rows. Use the same, or another folder." in said

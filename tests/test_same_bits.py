@@ -140,30 +140,6 @@ def test_codes_are_left_out_with_the_same_bits_alone_and_among_others(level):
     assert_rows_stand_alone(lambda begin, end: tables.leave_one_out(codes[begin:end], y[begin:end]))
 
 
-def test_words_are_left_out_with_the_same_bits_alone_and_among_others(level):
-    """Each document holds some of 90 words; documents of words and classes are counted before."""
-    classes, words = 5, 90
-    y, has = labels_of(classes).astype(np.int32), np.zeros((ROWS, words), bool)
-    np.put_along_axis(has, CODES, True, axis=1)
-    rows = sparse.csr_array(has)
-    documents = np.zeros((words, 8))
-    np.add.at(documents.T, y, has)
-    group = (np.arange(words) % 2).astype(np.uint8)
-    class_words = np.stack([documents[group == g, :classes].sum(axis=0) for g in (0, 1)])
-
-    listed_counts = sparse.csr_array(documents[:, :classes])
-    cells = (listed_counts.indptr.astype(np.int64), listed_counts.indices.astype(np.int32), listed_counts.data)
-
-    def answer(begin: int, end: int) -> np.ndarray:
-        part, out = rows[begin:end], np.zeros((4, classes, end - begin), np.float32)
-        starts, listed = part.indptr.astype(np.int64), part.indices.astype(np.int32)
-        counts = *cells, documents.sum(axis=1), group, class_words, 0.5
-        kernels.leave_one_out_words(starts, listed, y[begin:end], None, *counts, out)
-        return out.transpose(2, 0, 1)
-
-    assert_rows_stand_alone(answer)
-
-
 # -- one level beside another ------------------------------------------------------------------------------------------
 
 

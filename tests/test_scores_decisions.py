@@ -265,3 +265,21 @@ def test_a_class_never_seen_is_no_choice_and_costs_what_mistakes_cost(tmp_path, 
     found = told("evaluate", "matrix.parquet", "new.csv")
     assert found["accuracy"] == pytest.approx((answers == truth).mean())
     assert found["mean_cost"] is None  # a matrix has no price for it
+
+
+def test_rows_without_weight_cost_nothing_though_they_have_no_price():
+    scores = nv.Scores.from_labels(["a", "b", "a"], ["a", None, "b"], weights=[1, 0, 1])
+    assert scores.mean_cost == 0.5
+    assert scores.spread["mean_cost"] > 0
+    assert np.isnan(nv.Scores.from_labels(["a", "b"], ["a", None], weights=[1, 1]).mean_cost)
+
+
+def test_gains_have_no_skill():
+    gains = {("a", "a"): -3.0, ("b", "b"): -1.0, ("a", "b"): 0.0, ("b", "a"): 0.0}
+    scores = nv.Scores.from_labels(["a", "a", "b"], ["a", "a", "b"], cost=gains)
+    assert scores.mean_cost == pytest.approx(-7 / 3)
+    assert scores.baseline.mean_cost == pytest.approx(-2.0)
+    assert np.isnan(scores.skill)
+    costs = {("a", "b"): 1.0, ("b", "a"): 1.0}
+    assert nv.Scores.from_labels(["a", "a", "b"], ["a", "a", "b"], cost=costs).skill == 1.0
+    assert nv.Scores.from_labels(["a", "a"], ["a", "b"], classes=["a", "b"], cost=costs).skill == 0.0

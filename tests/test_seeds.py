@@ -24,7 +24,7 @@ from naively import (
     decide,
     expected_cost,
 )
-from naively.model.estimate import empirical_prior
+from naively.model.column_parts import empirical_prior
 from naively.model.scorer import posterior
 from naively.stats import Axis
 

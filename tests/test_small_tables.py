@@ -112,25 +112,6 @@ def test_one_row_at_a_time_after_five_reaches_it_too():
     assert nb.fitted_.state.tuning.learned is weights  # one row in fifty: weights are those of the other fifty
 
 
-def test_weights_and_missing_values_are_kept_with_their_rows():
-    X, y = flowers(60)
-    X.iloc[3, 0], X.iloc[7, 4] = np.nan, None
-    w = np.random.default_rng(1).uniform(0.5, 2, 60)
-    w[9] = 0.0
-    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20], sample_weight=w[:20])
-    nb.partial_fit(X[20:], y[20:], sample_weight=w[20:])
-    assert np.allclose(nb.predict_proba(X), nv.NaiveBayes().fit(X, y, sample_weight=w).predict_proba(X), atol=1e-9)
-
-
-def test_forgotten_rows_are_forgotten_among_those_kept():
-    X, y = flowers(80)
-    nb = nv.NaiveBayes().partial_fit(X[:40], y[:40]).forget(X[:10], y[:10])
-    nb.partial_fit(X[40:], y[40:])
-    whole = nv.NaiveBayes().fit(X[10:], y[10:])
-    assert kind(nb) is DefaultModel
-    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), atol=1e-9)
-
-
 def test_copies_and_pickles_go_on_apart():
     X, y = flowers(80)
     nb = nv.NaiveBayes().partial_fit(X[:30], y[:30])
@@ -204,39 +185,6 @@ def test_rows_of_little_weight_fit_weights_like_rows():
 # -- rows that come in other forms, and go -----------------------------------------------------------------------------
 
 
-def test_texts_of_numbers_come_in_frames_and_dicts():
-    """What is kept of a frame and of a few dicts is the same."""
-    rng = np.random.default_rng(0)
-
-    def rows(n):
-        return pd.DataFrame(
-            {"a": [f"{v:.2f}".replace(".", ",") for v in rng.normal(0, 50, n)], "b": ["x", "y"] * (n // 2)}
-        )
-
-    nb = nv.NaiveBayes().partial_fit(rows(40), ["p", "q"] * 20)
-    for _ in range(4):
-        nb.partial_fit(rows(6), ["p", "q"] * 3)
-    assert nb.counts_.rows.sum() == 64
-    assert nb.tuning_.learned is not None
-
-
-def test_forgetting_of_first_rows_is_never_having_seen_them():
-    X, y = either_or(120)
-    nb = nv.NaiveBayes().partial_fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
-    nb.forget(X[60:], y[60:])
-    assert np.allclose(nb.predict_proba(X), nv.NaiveBayes().fit(X[:60], y[:60]).predict_proba(X), atol=1e-9)
-    nb.forget(X[30:60], y[30:60])
-    assert kind(nb) is kind(nv.NaiveBayes().fit(X[:30], y[:30]))
-
-
-def test_rows_of_a_file_are_forgotten_by_a_model_that_keeps_its_first_rows(tmp_path):
-    X, y = either_or(30)
-    table = pd.DataFrame(X).rename(columns=str).assign(y=y)
-    nb = nv.NaiveBayes().partial_fit(table, target="y")
-    table[:10].to_csv(tmp_path / "t.csv", index=False)
-    assert nb.forget(tmp_path / "t.csv", target="y").counts_.rows.sum() == 20
-
-
 def test_counts_that_are_held_forget_what_was_fitted_before():
     X, y = either_or(80)
     fresh, used = (
@@ -247,12 +195,6 @@ def test_counts_that_are_held_forget_what_was_fitted_before():
     for nb in (fresh, used):
         nb.fitted_ = FittedClassifier(nb.parameters, state_of_counts(nb.parameters, counts, counts.schema))
     assert used.smoothing_ == fresh.smoothing_ == 1.0
-
-
-def test_a_row_of_a_frame_may_come_first():
-    table = pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]})
-    nb = nv.NaiveBayes().partial_fit(table.iloc[0], "p").partial_fit(table.iloc[1], "q")
-    assert nb.counts_ == nv.count(table, ["p", "q"])
 
 
 def test_more_rows_than_were_counted_are_not_left_out():

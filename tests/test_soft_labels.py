@@ -5,13 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from naively.model.joint.left_out import HeldOutRows, likelihood_left_out
-from naively.model.joint.sample import RowClasses, SoftRows
-from naively.model.joint.weights import WeightFit, WeightProblem
 
 import naively as nv
-from naively.data.frame import frame_of
-from naively.model.recipe import RECIPE
 
 NAMES = ["a", "b", "c"]
 
@@ -67,16 +62,6 @@ def test_two_halves_twice_are_each_label_once_in_the_counts_of_pairs():
     assert soft.counts_.joint.agrees(hard.counts_.joint)
 
 
-def test_a_weight_of_two_is_the_row_twice():
-    X, y = table()
-    q, times = softened(y), np.arange(len(y)) % 3
-    weighted = nv.NaiveBayes().fit(X, q, sample_weight=times)
-    rows = np.repeat(np.arange(len(y)), times)
-    repeated = nv.NaiveBayes().fit(X.iloc[rows].reset_index(drop=True), q.iloc[rows].reset_index(drop=True))
-    assert weighted.tuning_.learned is not None
-    assert np.abs(weighted.predict_proba(X) - repeated.predict_proba(X)).max() < 1e-6
-
-
 def test_class_weights_multiply_proportions():
     X, y = table()
     q, by = softened(y), {"a": 1.0, "b": 2.0, "c": 5.0}
@@ -84,49 +69,6 @@ def test_class_weights_multiply_proportions():
     by_hand = nv.NaiveBayes().fit(X, q * np.array([1.0, 2.0, 5.0]))
     assert weighted.counts_.rows == pytest.approx(q.to_numpy().sum(axis=0) * [1, 2, 5])
     assert np.abs(weighted.predict_proba(X) - by_hand.predict_proba(X)).max() < 1e-9
-
-
-# -- fitting -----------------------------------------------------------------------------------------------------------
-
-
-def test_likelihoods_are_left_out_of_each_class_in_turn():
-    """Of labels whose values all are known, a class depends on its own counts alone."""
-    X, y = table(200)
-    q = softened(y)
-    nb = nv.NaiveBayes(model="textbook").fit(X[["w0"]], q)
-    model = nb.fitted_.model
-    columns = model.read(frame_of(X[["w0"]]).on(model.schema), 0, 200, 1)
-    (key,) = model.textbook.likelihoods
-    likelihood, soft = model.textbook.likelihoods[key], SoftRows.of(q.to_numpy().T)
-    found = likelihood_left_out(likelihood, columns[key], HeldOutRows(y.astype(np.int32), np.ones(200), soft))
-    for row in soft.at[::20]:
-        part = nv.count(X[["w0"]].iloc[[row]], q.iloc[[row]], schema=nb.schema_)
-        alone = nv.NaiveBayes.from_counts(nb.counts_ - part, model="textbook").fitted_.model.textbook.likelihoods[key]
-        assert found[row] == pytest.approx(alone.log_likelihood(columns[key][[row]])[0], abs=1e-9)
-
-
-def test_the_loss_is_the_cross_entropy_with_the_proportions():
-    rng = np.random.default_rng(0)
-    terms = [rng.normal(size=(3, 50)) for _ in range(2)]
-    q = rng.dirichlet(np.ones(3), 50).T
-    q[:, :10] = np.eye(3)[rng.integers(0, 3, 10)].T
-    y, rows, v = q.argmax(axis=0).astype(np.int32), rng.uniform(0.5, 2, 50), np.array([0.7, 0.2, 0.1, 0.0, -0.1])
-    problem = WeightProblem(terms, RowClasses(y, SoftRows.of(q)), rows, np.zeros(3), RECIPE)
-
-    def loss(v):
-        z = sum(by * term for by, term in zip(v, terms, strict=False)) + v[2:, None]
-        return float(rows @ (np.log(np.exp(z).sum(axis=0)) - (q * z).sum(axis=0)))
-
-    assert rows @ problem.losses(WeightFit(v)) == pytest.approx(loss(v), rel=1e-6)
-    best = problem.solve(WeightFit(v), np.zeros(2), 1e-9).both
-    assert all(loss(best) < loss(best + by * step) for step in np.eye(5)[1:2] for by in (0.05, -0.05) if best[1] > 0.05)
-
-
-def test_agreement_with_a_soft_label_is_its_proportion():
-    q = np.array([[1.0, 0.25], [0.0, 0.75]])
-    truth = RowClasses(np.array([0, 1], dtype=np.int32), SoftRows.of(q))
-    assert truth.agreement(np.array([0, 0])).tolist() == [1.0, 0.25]
-    assert truth.agreement(np.array([1, 1])).tolist() == [0.0, 0.75]
 
 
 # -- the whole model ---------------------------------------------------------------------------------------------------
@@ -139,14 +81,14 @@ def fitted():
     return X, y, q, nv.NaiveBayes().fit(X, q)
 
 
-def test_the_joint_model_is_better_than_the_textbook_model(fitted):
+def test_the_default_model_is_better_than_the_textbook_model(fitted):
     X, _, q, nb = fitted
     fresh, truth = table(3_000, seed=9)
     labels = np.array(NAMES)[truth]
     textbook = nv.NaiveBayes(model="textbook").fit(X, q)
     losses = [nv.Scores(one.predict_proba(fresh), labels, one.classes_).log_loss for one in (nb, textbook)]
     assert losses[0] < 0.9 * losses[1]
-    assert "joint model" in nb.summary()
+    assert "default model" in nb.summary()
 
 
 def test_the_stated_loss_is_that_of_fresh_soft_labels(fitted):
@@ -157,41 +99,11 @@ def test_the_stated_loss_is_that_of_fresh_soft_labels(fitted):
     assert nb.tuning_.loss_after == pytest.approx(cross_entropy, rel=0.05)
 
 
-def test_saved_models_explanations_and_scores(fitted, tmp_path):
-    X, y, _, nb = fitted
-    nb.save(tmp_path / "soft.parquet")
-    again = nv.load(tmp_path / "soft.parquet")
-    assert np.array_equal(again.predict_proba(X), nb.predict_proba(X))
-    evidence = nb.explain(X.iloc[:1])
-    assert evidence.probabilities == pytest.approx(nb.predict_proba(X.iloc[:1]), abs=1e-9)
-    assert nb.score(X, np.array(NAMES)[y]) > 0.7
-
-
-def test_rows_that_come_and_go_leave_the_model_of_one_fit(fitted):
-    X, _, q, nb = fitted
-    more, truth = table(100, seed=4)
-    soft = softened(truth, seed=2)
-    both = [pd.concat(parts, ignore_index=True) for parts in ((X, more), (q, soft))]
-    whole = nv.NaiveBayes().fit(*both).predict_proba(X)
-    after = nv.NaiveBayes().fit(X, q).partial_fit(more, soft)
-    assert np.abs(after.predict_proba(X) - whole).max() < 1e-6
-    merged = nv.merge(nb, nv.NaiveBayes().fit(more, soft))
-    assert np.abs(merged.predict_proba(X) - whole).max() < 1e-6
-    assert np.abs(after.forget(more, soft).predict_proba(X) - nb.predict_proba(X)).max() < 1e-6
-
-
 def test_weights_are_fitted_anew_by_calibrate(fitted):
     X, _, q, nb = fitted
     again = nv.NaiveBayes().fit(X, q).calibrate(X, q)
     assert again.calibrated_
     assert np.abs(again.predict_proba(X) - nb.predict_proba(X)).max() < 1e-9
-
-
-def test_the_order_of_rows_does_not_matter(fitted):
-    X, _, q, nb = fitted
-    order = np.random.default_rng(0).permutation(len(X))
-    other = nv.NaiveBayes().fit(X.iloc[order].reset_index(drop=True), q.iloc[order].reset_index(drop=True))
-    assert np.abs(other.predict_proba(X) - nb.predict_proba(X)).max() < 1e-6
 
 
 def test_rows_of_no_proportion_are_no_rows(fitted):

@@ -6,19 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from naively.estimator.refresh import up_to_date
-from naively.model.joint.document_rows import DocumentRows
-from naively.model.joint.left_out import HeldOutRows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
+from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
+from naively.model.default.words import DocumentRows
 from naively.model.recipe import RECIPE
 from naively.stats import Axis, Counts, Table, WordTable
 
-from .test_word_offsets import redundant_texts
+from .test_word_coefficients import redundant_texts
 
 
 def counts_of_words(rows: int = 500, words: int = 120, seed: int = 2):
@@ -45,13 +44,13 @@ def fitted() -> nv.NaiveBayes:
 
 
 def weights_of(nb: nv.NaiveBayes) -> dict[str, float]:
-    return {term.kind: by for term, by in nb._fitted.state.tuning.learned.weights.items()}
+    return {term.kind: by for term, by in nb.tuning_.learned.weights.items()}
 
 
 # -- what it is for ----------------------------------------------------------------------------------------------------
 
 
-def test_words_of_a_matrix_have_terms_and_offsets_as_those_of_texts_have():
+def test_words_of_a_matrix_have_terms_and_coefficients_as_those_of_texts_have():
     texts, y = redundant_texts(1500, 1, 3)
     counter = CountVectorizer().fit(texts)
     new, y_new = redundant_texts(1500, 2, 3)
@@ -59,7 +58,7 @@ def test_words_of_a_matrix_have_terms_and_offsets_as_those_of_texts_have():
     assert loss_of(nb, counter.transform(new), y_new) < loss_of(book, counter.transform(new), y_new) - 0.1
     assert loss_of(nb, counter.transform(new), y_new) < loss_of(nv.NaiveBayes().fit(texts, y), new, y_new) + 0.01
     assert {"words", "words that others lack"} & set(weights_of(nb))
-    assert nb._fitted.state.tuning.learned.word_offsets
+    assert nb.tuning_.learned.words
 
 
 def test_how_large_counts_are_matters_too():
@@ -75,7 +74,7 @@ def test_how_large_counts_are_matters_too():
 
 
 def test_terms_of_words_are_those_of_the_texts_that_were_counted():
-    """Also with each row left out of the counts."""
+    """Also by the counts without a row's fold."""
     texts, labels = redundant_texts(80, 1)
     counter = CountVectorizer().fit(texts)
     family = nv.Words(vocabulary=list(counter.get_feature_names_out()))
@@ -83,10 +82,12 @@ def test_terms_of_words_are_those_of_the_texts_that_were_counted():
     of_matrix = nv.NaiveBayes().fit(x, labels).fitted_.model.word_associations["X"]
     model = nv.NaiveBayes(families={"text": family}).fit({"text": texts}, labels).fitted_.model
     of_texts, read = model.word_associations["text"], model.read_rows([{"text": text} for text in texts])["text"]
-    rows = HeldOutRows(y, np.ones(len(y)))
-    found = of_matrix.leave_one_out(DocumentRows.of(x, 1), rows, 1.0)
-    for name, values in of_texts.leave_one_out(read, rows, 1.0).items():
-        assert_allclose(found[name], values, atol=1e-5)
+    order, folds = fold_slices(deal_out(y, 5))
+    ones = np.ones(len(y))
+    cross = CrossFit(None, FittingRows(None, None, {}, y[order], ones, ones, folds), {})
+    found = of_matrix.cross(cross, of_matrix.words_of(DocumentRows.of(x, 1)[order]), 1.0)
+    for term, values in of_texts.cross(cross, of_texts.words_of(read[order]), 1.0).items():
+        assert_allclose(found[term._replace(level="X")], values, atol=1e-5)
     mix = {"words": 0.7, "words that others lack": 0.4}
     assert_allclose(of_matrix.scores(mix, 1.0).word_scores, of_texts.scores(mix, 1.0).word_scores, atol=1e-6)
 
@@ -110,21 +111,9 @@ def test_a_matrix_may_lie_in_any_form(fitted, form):
     assert_allclose(nb.predict_proba(new), fitted.predict_proba(X), atol=1e-9)
 
 
-def test_evidence_adds_up(fitted):
-    evidence = fitted.explain(X[:40])
-    assert_allclose(evidence.log_joint, fitted.predict_joint_log_proba(X[:40]), atol=1e-9)
-    assert_allclose(evidence.probabilities, fitted.predict_proba(X[:40]), atol=1e-9)
-
-
-def test_the_order_of_rows_and_threads_does_not_matter(fitted):
-    order = np.random.default_rng(1).permutation(len(LABELS))
-    other = nv.NaiveBayes(n_jobs=3).fit(X[order], LABELS[order])
-    assert_allclose(other.predict_proba(X), fitted.predict_proba(X), atol=1e-4)
-
-
 def test_what_is_chosen_on_some_rows_is_not_chosen_on_those_of_one_class(monkeypatch):
     """Some rows follow from their content: whether the table is sorted by class or added up of parts."""
-    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, word_pseudo_rows=100))
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, calibration_rows=100))
     order, half = np.argsort(LABELS, kind="stable"), len(LABELS) // 2
     nb, shuffled = (nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (order, slice(None)))
     merged = nv.merge(*(nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (slice(0, half), slice(half, None))))
@@ -139,11 +128,6 @@ def test_a_weight_of_two_is_two_rows_and_one_of_zero_none():
     two = nv.NaiveBayes().fit(X[often], LABELS[often])
     assert one.counts_ == two.counts_
     assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=0.02)
-
-
-def test_rows_left_out_are_scored_as_rows_that_are_new(fitted):
-    new = counts_of_words(2_000, seed=31)
-    assert fitted.leave_one_out(X, LABELS).log_loss == pytest.approx(loss_of(fitted, *new), rel=0.2)
 
 
 def test_words_that_are_set_in_another_form_have_their_textbook_score_alone():
@@ -166,19 +150,6 @@ def test_counts_say_how_much_cells_hold_and_in_how_many_rows_they_do(fitted):
         assert_array_equal(table.n[k], x[label == LABELS].sum(axis=0))
         assert_array_equal(table.n_texts[k], (x[label == LABELS] > 0).sum(axis=0))
     assert table.values == Axis.numbered(120)
-
-
-def test_parts_add_up_to_the_model_of_all_rows(fitted, tmp_path):
-    parts = [nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (slice(0, 200), slice(200, None))]
-    parts[0].save(tmp_path / "part.parquet", rows=True)
-    merged = nv.merge(nv.load(tmp_path / "part.parquet"), parts[1])
-    batches = nv.NaiveBayes().partial_fit(X[:200], LABELS[:200], classes=["no", "yes"])
-    batches.partial_fit(X[200:], LABELS[200:])
-    more = nv.NaiveBayes().fit(sparse.vstack([X, X[:50]]).tocsr(), [*LABELS, *LABELS[:50]])
-    for nb in (merged, batches, more.forget(X[:50], LABELS[:50])):
-        assert nb.counts_.columns["X"].agrees(fitted.counts_.columns["X"])
-        nb.fitted_ = up_to_date(nb.fitted_)
-        assert_allclose(nb.predict_proba(X), fitted.predict_proba(X), atol=1e-4)
 
 
 def test_a_model_comes_back_from_its_file(fitted, tmp_path):

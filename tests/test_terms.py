@@ -29,8 +29,7 @@ from naively.model.default.normal import (
     cross_terms,
 )
 from naively.model.default.pairs import PAIRS, PairColumns, cross_pairs
-from naively.model.default.rows import CrossFit, deal_out, first_clear, fold_slices
-from naively.model.default.terms import Term
+from naively.model.default.rows import CrossFit, Term, deal_out, first_clear, fold_slices
 from naively.model.default.values import cross_values
 from naively.model.default.weights import Candidates
 from naively.model.recipe import RECIPE
@@ -184,7 +183,7 @@ def test_a_value_is_scored_by_how_much_more_frequent_it_is_than_by_chance(case):
             found["values", width, (column,)] = fine @ np.eye(4)[list(bins.wider) if width else range(4)]
     for column, n in enumerate(counts.tables):
         found["values", "each", (numbers + column,)] = n
-        if (levels := case.ordered[column]) >= RECIPE.fewest_levels:
+        if (levels := case.ordered[column]) >= 3:
             n = np.add.reduceat(n[:, :levels], np.arange(0, levels, 2), axis=1)
             found["values", "neighbors", (numbers + column,)] = n
     layout = counts.layout

@@ -10,17 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from naively.model.joint.left_out import HeldOutRows
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting, NotASubset
-from naively.model.default.words import WordAssociations
 from naively.model.recipe import RECIPE
 from naively.stats import Counts
-from naively.text import TextRows
 
 from .text_cases import CLASSES, NEW, TEXTS, Y, written
 
@@ -174,36 +171,6 @@ def test_leaving_a_text_out_is_taking_it_from_the_counts(name, estimate):
         rest = nb.counts_ - nv.count([texts[i]], [y[i]], schema=nb.schema_)
         other = nv.NaiveBayes.from_counts(rest, nb.schema_, model="textbook", estimate=estimate)
         assert_allclose(scores.posterior[i], other.predict_proba([texts[i]])[0], rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "family", [nv.Words(pairs=True), nv.Words(min_df=2, ngram_range=(1, 1))], ids=["pairs", "min_df"]
-)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_words_left_out_say_what_words_say_that_were_never_counted(family, weighted):
-    """The pieces of evidence of a row are those of the counts without it, in every way that words speak."""
-    weights = np.where(np.arange(len(TEXTS)) % 2, 0.5, 1.0) if weighted else np.ones(len(TEXTS))
-    nb = fitted(family, sample_weight=weights)
-    column, counts = nb.schema_["text"], nb.counts_
-    y = np.array([CLASSES.index(label) for label in Y], dtype=np.int32)
-
-    def worded(counts: Counts) -> Any:
-        return WordAssociations("text", column.family, counts.columns["text"], counts.rows, counts.classes)
-
-    whole, reader = worded(counts), counts.columns["text"].lexicon
-    left = whole.leave_one_out(TextRows(reader, TEXTS), HeldOutRows(y, weights), 1.0)
-    fixed = whole.words  # which words are kept stays as it is
-    for i in range(0, len(TEXTS), 7):
-        rest = worded(counts - nv.count([TEXTS[i]], [Y[i]], schema=nb.schema_, sample_weight=[weights[i]]))
-        if len(rest.words) < len(fixed) and family.min_df > 1:
-            continue
-        alone = TextRows(reader, [TEXTS[i]])
-        for way, said in left.items():
-            one = rest.scores({way: 1.0}, 1.0)
-            scores, squares = alone.measured(*one._laid, "once")
-            expected = scores[0] / np.sqrt(max(squares[0], 1.0))
-            found = said[:, i] - said[:, i].mean()
-            assert_allclose(found, expected - expected.mean(), atol=1e-5, err_msg=f"{i} {way}")
 
 
 @every_model

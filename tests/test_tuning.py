@@ -17,10 +17,9 @@ from sklearn.base import clone
 import naively as nv
 from naively import NaiveBayes, StaleWarning
 from naively.errors import InvalidInput, InvalidSetting
-from naively.model.calibration import CalibrationRows, fit_calibration
 from naively.model.recipe import RECIPE
 from naively.model.scorer import softened
-from naively.model.tuning import tuning_sample
+from naively.model.tuning import LARGEST_SCALE, LEAST_SCALE, CalibrationRows, fit_calibration, tuning_sample
 
 from .retuned import retune
 from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
@@ -85,7 +84,7 @@ def test_a_fit_is_where_nothing_near_is_better(seed, rows, classes):
 
     found = minimize_scalar(
         lambda log: rated.loss(np.exp(log)) + log**2 / 2,
-        bounds=(np.log(RECIPE.least_scale), np.log(10)),
+        bounds=(np.log(LEAST_SCALE), np.log(10)),
         method="bounded",
     )
     assert fit.penalized_loss <= found.fun + 1e-9
@@ -117,8 +116,8 @@ def test_rows_that_are_all_right_or_all_wrong_keep_the_scale_in_bounds(rows):
         fit_calibration(CalibrationRows.of(joint, 1 - truth)),
     )
 
-    assert RECIPE.least_scale <= right.scale <= RECIPE.largest_scale
-    assert RECIPE.least_scale <= wrong.scale < 1
+    assert LEAST_SCALE <= right.scale <= LARGEST_SCALE
+    assert LEAST_SCALE <= wrong.scale < 1
     assert wrong.penalized_loss < CalibrationRows.of(joint, 1 - truth).loss()
 
 
@@ -190,7 +189,7 @@ def test_calibrated_evidence_adds_up(kind):
     joint = nb.predict_joint_log_proba(table)
 
     assert_allclose(joint, nb.tuning_.scale * plain + nb.tuning_.bias, rtol=1e-9, atol=1e-9)
-    assert_allclose(evidence.prior + evidence.scores.sum(axis=1), joint, rtol=1e-9, atol=1e-9)
+    assert_allclose(evidence.base + evidence.scores.sum(axis=1), joint, rtol=1e-9, atol=1e-9)
     assert_allclose(evidence.probabilities, nb.predict_proba(table), rtol=1e-9, atol=1e-12)
     assert_allclose(np.exp(nb.predict_log_proba(table)), nb.predict_proba(table), rtol=1e-9, atol=1e-12)
     assert_array_equal(nb.classes_[evidence.answer], nb.predict(table))
@@ -517,7 +516,7 @@ def test_few_rows_and_few_classes_do_no_harm(rows, labels):
     nb = book(smoothing="auto", temperature="auto").fit(X, labels[:rows])
 
     assert np.isfinite(nb.predict_proba(X)).all()
-    assert 1 / RECIPE.largest_scale <= nb.temperature_ <= 1 / RECIPE.least_scale
+    assert 1 / LARGEST_SCALE <= nb.temperature_ <= 1 / LEAST_SCALE
 
 
 def test_a_value_seen_once_is_no_error_while_choosing():

@@ -22,6 +22,7 @@ import naively as nv
 from naively import NaiveBayes, Settings
 from naively.errors import ConvergenceError, InvalidInput, InvalidSetting
 from naively.model import em as unlabelled
+from naively.model.em import START_ROWS
 from naively.model.recipe import RECIPE
 from naively.stats import Axis, Moments, Table
 
@@ -394,7 +395,7 @@ def test_texts_alone_tell_classes_apart():
 
 def test_the_same_seed_gives_the_same_classes():
     """To the last bit; many rows begin with a part of them."""
-    table, _ = drawn(RECIPE.em_start_rows + 500)
+    table, _ = drawn(START_ROWS + 500)
     first, again = (book(**EM, classes=3, random_state=4).fit(table) for _ in range(2))
     assert first.expected_.log_likelihood == again.expected_.log_likelihood
     assert_array_equal(first.predict_proba(table), again.predict_proba(table))

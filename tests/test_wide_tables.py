@@ -212,32 +212,6 @@ def test_contributions_add_up_and_unused_columns_have_none(wide):
     assert (own == 0).all() == (not nb.tuning_.learned.weights.get(REST))
 
 
-@each_wide
-def test_a_wide_model_is_saved_whole(wide, tmp_path):
-    nb, _, _, asked, _ = wide
-    nb.save(tmp_path / "wide.parquet")
-    again = nv.load(tmp_path / "wide.parquet")
-    assert used(again) == used(nb)
-    assert again.schema_.hints == nb.schema_.hints
-    assert np.array_equal(again.predict_proba(asked), nb.predict_proba(asked))
-
-
-@five_by_day
-def test_rows_come_and_go(wide, tmp_path):
-    nb, X, y, asked, truth = wide
-    nb.save(tmp_path / "wide.parquet", rows=True)
-    other = nv.load(tmp_path / "wide.parquet")
-    other.partial_fit(asked, truth)
-    assert not np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-6)
-    whole = nv.merge([nb, nv.NaiveBayes(families=nb.schema_).fit(asked, truth)])
-    assert np.allclose(other.predict_proba(asked), whole.predict_proba(asked), atol=1e-9)
-    other.forget(asked, truth)
-    assert np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-9)
-    once = nv.NaiveBayes().fit(pd.concat([X, asked]), np.concatenate([y, truth]))
-    assert used(whole) == used(once)
-    assert sum("tell less" in hint for hint in whole.schema_.hints) == 1
-
-
 @five_by_day
 def test_order_of_rows_and_columns_contributes_nothing(wide):
     nb, X, y, asked, _ = wide

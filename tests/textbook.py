@@ -1,4 +1,4 @@
-"""Textbook naive Bayes, which most tests are about; `test_joint_model*` are about the joint model."""
+"""Textbook naive Bayes, which most tests are about; `test_default_model*` are about the default model."""
 
 from __future__ import annotations
 

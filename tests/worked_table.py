@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from naively import Categorical, Counts, Settings, Table
-from naively.model.estimate import empirical_prior, estimate
+from naively.model.column_parts import empirical_prior, estimate
 from naively.model.scorer import NaiveModel
 from naively.stats import Axis
 

@@ -64,12 +64,17 @@ void cross_pairs(AnyMatrix x, ConstPlanes products, Offsets offsets, Labels firs
     });
 }
 
-bool cross_normal(ConstTable x, ConstVector n, ConstTable sums, ConstPlanes products, Classes labels,
+using Gaps = nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+bool cross_normal(ConstTable x, Gaps gaps, ConstVector n, ConstTable sums, ConstPlanes products, Classes labels,
                   ConstVector weights, Labels bounds, size_t test, size_t test_end, ConstTable settings, size_t folds,
                   Planes out, int threads) {
     size_t classes = n.shape(0), size = x.shape(1);
     FoldedRows rows = folded_rows(classes, labels, weights, bounds, test, test_end);
     require(x.shape(0) == rows.rows, "There must be a line for each row.");
+    bool any = gaps.size() > 0;
+    require(!any || (gaps.shape(0) == x.shape(0) && gaps.shape(1) == size),
+            "There must be a gap or none for each number.");
     bool by_class = products.shape(0) == classes;
     require((by_class || products.shape(0) == 1) && products.shape(1) == size && products.shape(2) == size &&
                 sums.shape(0) == classes && sums.shape(1) == size,
@@ -82,7 +87,7 @@ bool cross_normal(ConstTable x, ConstVector n, ConstTable sums, ConstPlanes prod
         shrinkages.push_back({settings(s, 0), settings(s, 1)});
         require(by_class || !(settings(s, 0) < 1), "A covariance for each class needs products for each.");
     }
-    NormalRows normal{x.data(), size, n.data(), sums.data(), products.data(), by_class};
+    NormalRows normal{x.data(), size, n.data(), sums.data(), products.data(), by_class, any ? gaps.data() : nullptr};
     bool good = false;
     without_gil(threads, [&](const Run& run) {
         good = kernels().cross_normal(normal, rows, shrinkages.data(), shrinkages.size(), folds, out.data(), run);
@@ -155,10 +160,13 @@ void bind_cross_fitting(nb::module_& m) {
           "effective"_a.noconvert(), "sums"_a.noconvert(), "slope"_a.noconvert(), "curve"_a.noconvert(),
           "threads"_a = 1,
           "Scores of pairs of columns by counts without the row's fold: their sums, and slope and curvature of each.");
-    m.def("cross_normal", &cross_normal, "x"_a.noconvert(), "n"_a.noconvert(), "sums"_a.noconvert(),
-          "products"_a.noconvert(), "labels"_a.noconvert(), "weights"_a.noconvert(), "bounds"_a.noconvert(), "test"_a,
-          "test_end"_a, "settings"_a.noconvert(), "folds"_a, "out"_a.noconvert(), "threads"_a = 1,
-          "Normal log densities of rows by counts without their fold, each setting a shrinkage and a ridge.");
+    m.def("cross_normal", &cross_normal, "x"_a.noconvert(), "gaps"_a.noconvert(), "n"_a.noconvert(),
+          "sums"_a.noconvert(), "products"_a.noconvert(), "labels"_a.noconvert(), "weights"_a.noconvert(),
+          "bounds"_a.noconvert(), "test"_a, "test_end"_a, "settings"_a.noconvert(), "folds"_a, "out"_a.noconvert(),
+          "threads"_a = 1,
+          "Normal log densities of rows by counts without their fold, each setting a shrinkage and a ridge; in linear "
+          "ones a "
+          "missing number contributes nothing.");
     m.def("word_weights", &word_weights, "word_starts"_a.noconvert(), "classes_of"_a.noconvert(),
           "documents"_a.noconvert(), "totals"_a.noconvert(), "group"_a.noconvert(), "class_words"_a.noconvert(),
           "group_weights"_a.noconvert(), "pseudo_count"_a, "out"_a.noconvert(), "threads"_a = 1,

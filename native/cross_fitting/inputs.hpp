@@ -43,6 +43,7 @@ struct NormalRows {
     const double* sums;      // [class][number]
     const double* products;  // [class][number][number]; of all classes together, [number][number], if not by_class
     bool by_class;
+    const uint8_t* gaps;  // whether a number is missing, as x; null if none is
 };
 
 // How a covariance is shrunk: by alpha towards that within all classes, and by a ridge.

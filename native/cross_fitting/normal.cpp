@@ -124,6 +124,11 @@ class FoldScores {
             for (size_t i = 0; i < size_; ++i)
                 if (x[i] != 0.0)
                     for (size_t k = 0; k < classes_; ++k) scores[k] += x[i] * slopes[i * classes_ + k];
+            const uint8_t* gaps = x_.gaps ? x_.gaps + row * size_ : nullptr;
+            for (size_t i = 0; i < size_ && gaps; ++i)  // its share of the constants
+                if (gaps[i])
+                    for (size_t k = 0; k < classes_; ++k)
+                        scores[k] += 0.5 * means_[k * size_ + i] * slopes[i * classes_ + k];
             for (size_t k = 0; k < classes_; ++k) out[k * rows_.rows + row] = scores[k];
         }
         return true;

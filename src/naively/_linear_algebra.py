@@ -59,14 +59,6 @@ def solve(a: Floats, b: Floats) -> Floats:
     return sides.reshape(b.shape)
 
 
-def log_determinants(matrices: Floats) -> Floats:
-    """Return the logarithm of the size of the determinant of each matrix."""
-    parts = np.array(matrices, np.float64, order="C")
-    _kernels.factor_lu(parts, np.empty((*parts.shape[:2], 0)), threads_here())
-    with np.errstate(divide="ignore"):  # a determinant of 0
-        return np.asarray(np.log(np.abs(np.diagonal(parts, axis1=1, axis2=2))).sum(axis=1))
-
-
 def cholesky(a: Floats) -> Floats | None:
     """Return L with L·Lᵀ = a, a symmetric matrix; None if it is not positive definite."""
     root = np.array(a, np.float64, order="C")

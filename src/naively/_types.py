@@ -17,6 +17,7 @@ Longs = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 Hashes = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
+Flags = npt.NDArray[np.uint8]
 Objects = npt.NDArray[np.object_]
 # Cells or labels as users hold them: the type of the elements is known at run time only.
 AnyArray: TypeAlias = npt.NDArray[Any]

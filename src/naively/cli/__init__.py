@@ -8,17 +8,11 @@ from __future__ import annotations
 import click
 
 from .. import __version__
-from .evaluate import evaluate_command
 from .exits import Program
-from .explain import explain_command
-from .export import export_command
 from .fit import fit_command
-from .forget import forget_command
-from .merge import merge_command
-from .predict import predict_command
-from .report import report_command
-from .serve import serve_command
-from .show import show_command
+from .models import forget_command, merge_command, show_command
+from .publish import export_command, report_command, serve_command
+from .rows import evaluate_command, explain_command, predict_command
 
 EXAMPLES = """\b
 Fit a model and predict the classes of new rows:
@@ -46,25 +40,22 @@ Serve a page and a JSON API:
 
 
 @click.group(
-    cls=Program, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False
+    cls=Program,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    commands=[
+        fit_command,
+        predict_command,
+        evaluate_command,
+        explain_command,
+        report_command,
+        export_command,
+        show_command,
+        merge_command,
+        forget_command,
+        serve_command,
+    ],
 )
 @click.version_option(__version__, message="naively %(version)s")
 def main() -> None:
     """Naive Bayes for tables and texts, with missing values, in files of any size."""
-
-
-for command in (
-    fit_command,
-    predict_command,
-    evaluate_command,
-    explain_command,
-    report_command,
-    export_command,
-    show_command,
-    merge_command,
-    forget_command,
-    serve_command,
-):
-    main.add_command(command)
-
-__all__ = ["main"]

@@ -1,65 +1,130 @@
-"""Options that several commands share; each group reaches a command as one dict."""
+"""Options that several commands share, and how values reach a command.
+
+A group of options reaches a command as one dict of those that were given.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import wraps
-from typing import Any, TypeAlias
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-# Values of options by the names of settings. Click converts and checks each by its option's type.
-OptionValues: TypeAlias = dict[str, Any]
-Callback: TypeAlias = Callable[..., None]
-Decorator: TypeAlias = Callable[[Callback], Callback]
+from . import arguments
+from .arguments import OptionValues
+from .render import print_json
+
+if TYPE_CHECKING:
+    from .._types import JsonObject
+    from ..estimator.fitted_classifier import FittedClassifier
+    from ..files.file import File
 
 
-# The level of a set or an interval.
-LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
+@dataclass
+class Common:
+    """The values of options that most commands share; those that a command does not have are empty."""
+
+    model: str = ""
+    files: tuple[str, ...] = ()
+    target: str | None = None
+    weight: str | None = None
+    settings: OptionValues = field(default_factory=dict)
+    reading: OptionValues = field(default_factory=dict)
+    n_jobs: int | None = None
+    quiet: bool = False
+    as_json: bool = False
+
+    def load(self) -> FittedClassifier:
+        """Return the model, with other settings of estimation and decision."""
+        return arguments.load_with_settings(self.model, self.settings, self.n_jobs)
+
+    def file(self) -> File:
+        """Return the files as one."""
+        return arguments.open_files(self.files, self.reading)
+
+    def weight_column(self, file: File) -> str | None:
+        """Return the name of the column of row weights."""
+        return None if self.weight is None else arguments.resolve_column(file, self.weight, "--weight")
+
+    def finish(self, data: JsonObject, text: str | None, *, err: bool = False) -> None:
+        """Print the result as JSON, or as a line unless --quiet was given."""
+        if self.as_json:
+            print_json(data)
+        elif text is not None and not self.quiet:
+            click.echo(text, err=err)
 
 
-def single_character(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+class Group(NamedTuple):
+    """Options that reach a command as one dict."""
+
+    name: str
+    options: tuple[click.Option, ...]
+
+
+def option(declaration: str, text: str, name: str | None = None, **more: Any) -> click.Option:
+    """Return an option, declared as the help shows it: its spellings, and a word for its value."""
+    words = declaration.split()
+    spellings = [word for word in words if word.startswith("-")]
+    metavar = None if words[-1] in spellings else words[-1]
+    return click.Option([*spellings, *([name] if name else [])], metavar=metavar, help=text, **more)
+
+
+def command(
+    name: str, examples: str, *parameters: click.Parameter | Group
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Return a decorator that makes a command of a function, which gets a `Common` and its own options."""
+    single = [one for given in parameters for one in (given.options if isinstance(given, Group) else [given])]
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        def run(**values: Any) -> None:
+            for group in parameters:
+                if isinstance(group, Group):
+                    given = {str(one.name): values.pop(str(one.name)) for one in group.options}
+                    values[group.name] = {key: value for key, value in given.items() if value not in (None, ())}
+            shared = {each.name: values.pop(each.name) for each in fields(Common) if each.name in values}
+            function(Common(**shared), **values)
+
+        text = inspect.cleandoc(function.__doc__ or "")
+        return click.Command(name, callback=run, params=[*single, DEBUG], help=text, epilog=f"\b\n{examples}")
+
+    return decorate
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)  # of a set or an interval
+COUNT = click.IntRange(1)
+
+
+def character(value: str) -> str:
     """Return one character, such as a comma, or a tab, given by its name or as an escape."""
-    found = {"\\t": "\t", "tab": "\t"}.get(value or "", value)
-    if found is not None and len(found) != 1:
+    read = {"\\t": "\t", "tab": "\t"}.get(value, value)
+    if len(read) != 1:
         raise click.BadParameter(f"{value!r} is not one character; write \\t for a tab.")
-    return found
+    return read
 
 
-def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+def number_or_auto(value: str) -> float | str:
     """Return a number, or the word auto."""
-    if value is None or value == "auto":
-        return value
     try:
-        return float(value)
+        return value if value == "auto" else float(value)
     except ValueError:
         raise click.BadParameter(f"{value!r} is neither a number nor 'auto'.") from None
 
 
-def level_or_venn_abers(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+def level_or_venn_abers(value: str) -> float | str:
     """Return the level of an interval, or the name of intervals that have none."""
-    if value is None or value == "venn-abers":
-        return value
-    level: float = LEVEL(value, param, ctx)
-    return level
+    return value if value == "venn-abers" else float(LEVEL(value))
 
 
-def option_group(name: str, options: Mapping[str, Decorator]) -> Decorator:
-    """Return a decorator that adds options to a command, which gets those that were given as one dict."""
-
-    def decorate(command: Callback) -> Callback:
-        @wraps(command)
-        def run(**given: object) -> None:
-            values = {option: given.pop(option) for option in options}
-            group = {option: value for option, value in values.items() if value not in (None, ())}
-            return command(**given, **{name: group})
-
-        decorated: Callback = run
-        for option in reversed(list(options.values())):
-            decorated = option(decorated)
-        return decorated
-
-    return decorate
+def ngram_range(value: str) -> tuple[int, int]:
+    """Return the shortest and the longest n-grams; a single number is the longest."""
+    least, _, most = value.rpartition("-")
+    if not most.isdecimal() or not (least or "1").isdecimal():
+        raise click.BadParameter(f"{value!r} is neither a number of words nor a range of them, such as 1-2.")
+    return int(least or 1), int(most)
 
 
 def remember_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -68,226 +133,133 @@ def remember_debug(ctx: click.Context, param: click.Parameter, value: bool) -> N
         ctx.obj["debug"] = True
 
 
-reading = option_group(
+# -- groups of options -------------------------------------------------------------------------------------------------
+
+READING = Group(
     "reading",
-    {
-        "format": click.option(
+    (
+        option(
             "--format",
+            "Format of the file, if it is not recognized; csv stands for any delimiter.",
             type=click.Choice(["csv", "parquet", "json", "excel", "arrow", "orc", "duckdb"]),
-            help="Format of the file, if it is not recognized; csv stands for any delimiter.",
         ),
-        "table": click.option(
-            "--table",
-            metavar="NAME",
-            help="Table of a DuckDB database, sheet of a workbook (default: the first), or file of a zip archive.",
+        option(
+            "--table NAME",
+            "Table of a DuckDB database, sheet of a workbook (default: the first), or file of a zip archive.",
         ),
-        "query": click.option("--query", metavar="SQL", help="Query to read from a DuckDB database."),
-        "null": click.option(
-            "--null",
-            multiple=True,
-            metavar="TEXT",
-            help="Text that stands for a missing value; no other text does then. Repeatable. Default: empty cells, NA, "
+        option("--query SQL", "Query to read from a DuckDB database."),
+        option(
+            "--null TEXT",
+            "Text that stands for a missing value; no other text does then. Repeatable. Default: empty cells, NA, "
             "null, None, ? and the like; among numbers also -, unknown and others.",
-        ),
-        "also_null": click.option(
-            "--also-null",
             multiple=True,
-            metavar="TEXT",
-            help="Text that stands for a missing value, in addition to the default ones. Repeatable.",
         ),
-        "decimal": click.option(
-            "--decimal",
-            callback=single_character,
-            metavar="CHAR",
-            help="Decimal separator, such as a comma.",
+        option(
+            "--also-null TEXT",
+            "Text that stands for a missing value, in addition to the default ones. Repeatable.",
+            multiple=True,
         ),
-        "thousands": click.option(
-            "--thousands", callback=single_character, metavar="CHAR", help="Thousands separator, such as a comma."
-        ),
-        "delimiter": click.option(
-            "--delimiter",
-            callback=single_character,
-            metavar="CHAR",
-            help="Delimiter, if it is not recognized.",
-        ),
-        "encoding": click.option("--encoding", metavar="NAME", help="Encoding of texts, such as gb18030."),
-        "limit": click.option("--limit", type=click.IntRange(1), metavar="N", help="Read only the first N rows."),
-    },
+        option("--decimal CHAR", "Decimal separator, such as a comma.", type=character),
+        option("--thousands CHAR", "Thousands separator, such as a comma.", type=character),
+        option("--delimiter CHAR", "Delimiter, if it is not recognized.", type=character),
+        option("--encoding NAME", "Encoding of texts, such as gb18030."),
+        option("--limit N", "Read only the first N rows.", type=COUNT),
+    ),
 )
-
-
-def parse_ngram_range(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """Return the shortest and the longest n-grams; a single number is the longest."""
-    if value is None:
-        return None
-    least, _, most = value.rpartition("-")
-    if not most.isdecimal() or not (least or "1").isdecimal():
-        raise click.BadParameter(f"{value!r} is neither a number of words nor a range of them, such as 1-2.")
-    return int(least or 1), int(most)
-
-
-texts = option_group(
-    "texts",
-    {
-        "text": click.option(
-            "--text", multiple=True, metavar="COLUMN", help="Column of texts, whose words are counted. Repeatable."
-        ),
-        "ngram_range": click.option(
-            "--ngram-range",
-            callback=parse_ngram_range,
-            metavar="MIN-MAX",
-            help="Lengths of the word n-grams to count, such as 1-2. Default: single words, and pairs unless there are "
-            "too many texts.",
-        ),
-        "characters": click.option(
-            "--characters", is_flag=True, default=None, help="Count character n-grams instead of words."
-        ),
-        "complement": click.option(
-            "--complement", is_flag=True, default=None, help="Score a class by the words of all other classes."
-        ),
-        "min_df": click.option(
-            "--min-df", type=click.IntRange(1), metavar="N", help="Ignore words that occur in fewer than N texts."
-        ),
-        "hash_width": click.option(
-            "--hash-width",
-            type=click.IntRange(1),
-            metavar="N",
-            help="Hash words into N features: bounds the memory, but loses the words themselves.",
-        ),
-        "vocabulary": click.option(
-            "--vocabulary", type=click.Path(), metavar="FILE", help="File of the words to count, one per line."
-        ),
-    },
-)
-
-SETTINGS: dict[str, Decorator] = {
-    "estimate": click.option(
+SETTINGS = (
+    option(
         "--estimate",
-        type=click.Choice(["bayes", "map", "mle"]),
-        help="Estimate of probabilities: posterior mean, as in Laplace's rule (bayes), posterior mode (map), or "
+        "Estimate of probabilities: posterior mean, as in Laplace's rule (bayes), posterior mode (map), or "
         "relative frequency (mle).",
+        type=click.Choice(["bayes", "map", "mle"]),
     ),
-    "smoothing": click.option(
-        "--smoothing",
-        callback=number_or_auto,
-        metavar="NUMBER|auto",
-        help="Pseudo-count λ of every column; 1 is Laplace's rule. At fit, auto chooses it, or one for each column, by "
+    option(
+        "--smoothing NUMBER|auto",
+        "Pseudo-count λ of every column; 1 is Laplace's rule. At fit, auto chooses it, or one for each column, by "
         "leave-one-out.",
+        type=number_or_auto,
     ),
-    "temperature": click.option(
-        "--temperature",
-        callback=number_or_auto,
-        metavar="NUMBER|auto",
-        help="Divisor of the log-odds; above 1, probabilities are less extreme. At fit, auto fits it, and a bias of "
+    option(
+        "--temperature NUMBER|auto",
+        "Divisor of the log-odds; above 1, probabilities are less extreme. At fit, auto fits it, and a bias of "
         "each class, by leave-one-out.",
+        type=number_or_auto,
     ),
-    "prior": click.option(
-        "--prior",
+    option(
+        "--prior KIND|CLASS=P",
+        "Prior of the classes: empirical, uniform, or a probability for each class, such as yes=0.1. Repeatable.",
         multiple=True,
-        metavar="KIND|CLASS=P",
-        help="Prior of the classes: empirical, uniform, or a probability for each class, such as yes=0.1. Repeatable.",
     ),
-    "cost": click.option(
-        "--cost",
-        multiple=True,
-        metavar="TRUE,CHOSEN=COST|FILE",
-        help="Cost of a mistake, such as bad,good=5 (repeatable), or a CSV file of costs with a line for each true "
+    option(
+        "--cost TRUE,CHOSEN=COST|FILE",
+        "Cost of a mistake, such as bad,good=5 (repeatable), or a CSV file of costs with a line for each true "
         "class. Other mistakes cost 1. If classes are numbers: squared or absolute.",
+        multiple=True,
     ),
-    "reject": click.option(
-        "--reject",
+    option(
+        "--reject COST",
+        "Cost of no answer; rows whose best answer has a higher expected cost get none.",
         type=click.FloatRange(0),
-        metavar="COST",
-        help="Cost of no answer; rows whose best answer has a higher expected cost get none.",
     ),
-    "missing": click.option(
+    option(
         "--missing",
+        "Missing values are skipped (skip), or a category of their own (value).",
         type=click.Choice(["skip", "value"]),
-        help="Missing values are skipped (skip), or a category of their own (value).",
     ),
-    "unseen": click.option(
+    option(
         "--unseen",
-        type=click.Choice(["skip", "smooth", "error"]),
-        help="Categories that were not seen at fit are skipped (skip), get the smoothed probability (smooth), or are "
+        "Categories that were not seen at fit are skipped (skip), get the smoothed probability (smooth), or are "
         "an error.",
+        type=click.Choice(["skip", "smooth", "error"]),
     ),
-}
-
-settings = option_group("settings", SETTINGS)
-
-
-keeping = option_group(
-    "keeping",
-    {
-        "keep_counts": click.option(
-            "--keep-counts",
-            type=click.Path(),
-            metavar="FOLDER",
-            help="Folder for the counts of each file; the next run reads only new files. Unless the model is textbook, "
-            "it also holds up to 50,000 rows of each file, as they are; see --no-keep-rows.",
-        ),
-        "window": click.option(
-            "--window", type=click.IntRange(1), metavar="N", help="With --keep-counts: use only the newest N files."
-        ),
-        "fade": click.option(
-            "--fade",
-            type=click.FloatRange(0, 1, min_open=True),
-            metavar="SHARE",
-            help="With --keep-counts: each file counts SHARE times the next newer one, such as 0.9.",
-        ),
-    },
 )
+DECISIONS = Group("settings", SETTINGS)
 
+# -- single options ----------------------------------------------------------------------------------------------------
 
-def keep_rows(text: str) -> Decorator:
-    """Return the option that decides whether rows are written; by default the command decides."""
-    return click.option("--keep-rows/--no-keep-rows", "keep_rows", default=None, help=text)
-
-
-N_JOBS = click.option("--n-jobs", type=int, metavar="N", help="Number of threads; by default all CPUs, as with -1.")
-DEBUG = click.option(
+N_JOBS = option("--n-jobs N", "Number of threads; by default all CPUs, as with -1.", type=int)
+DEBUG = option(
     "--debug",
+    "Show the traceback of an error.",
     is_flag=True,
     expose_value=False,
     is_eager=True,
     callback=remember_debug,
-    help="Show the traceback of an error.",
 )
-QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-MODEL = click.argument("model", type=click.Path(), metavar="MODEL")
-FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...")
-OUT = click.option("--out", "-o", type=click.Path(), required=True, metavar="FILE", help="File to write the model to.")
-TARGET = click.option(
-    "--target", "-t", metavar="COLUMN", help="Column of the classes; by default the one that the model was fitted with."
+QUIET = option("--quiet -q", "Print nothing but errors.", is_flag=True)
+JSON = option("--json", "Print the result as one JSON object.", name="as_json", is_flag=True)
+# What ends the list of most commands that read rows.
+READING_ROWS = (READING, N_JOBS, QUIET, JSON)
+MODEL = click.Argument(["model"], type=click.Path(), metavar="MODEL")
+MODELS = click.Argument(["models"], nargs=-1, required=True, type=click.Path(), metavar="MODEL...")
+FILES = click.Argument(["files"], nargs=-1, required=True, metavar="FILE...")
+OUT = option("--out -o FILE", "File to write the model to.", type=click.Path(), required=True)
+TARGET = option("--target -t COLUMN", "Column of the classes; by default the one that the model was fitted with.")
+WEIGHT = option("--weight COLUMN", "Column of row weights: how many rows each row stands for.")
+CERTAINTY = Group(
+    "certainty",
+    (
+        option(
+            "--set LEVEL",
+            "Add the set of classes that cannot be ruled out: it contains the true class with this probability, "
+            "such as 0.9.",
+            name="set_level",
+            type=LEVEL,
+        ),
+        option(
+            "--by-class",
+            "With --set: let the level hold for the rows of each class, not only on average.",
+            is_flag=True,
+        ),
+        option(
+            "--interval LEVEL|venn-abers",
+            "Add an interval of the probability, such as 0.9; venn-abers is narrower and has no level.",
+            type=level_or_venn_abers,
+        ),
+    ),
 )
-WEIGHT = click.option("--weight", metavar="COLUMN", help="Column of row weights: how many rows each row stands for.")
-NORMALIZE = click.option(
-    "--normalize-weight",
-    is_flag=True,
-    help="Scale the weights so that they sum to the number of rows. Reads them once before the fit.",
-)
-SET = click.option(
-    "--set",
-    "set_level",
-    type=LEVEL,
-    metavar="LEVEL",
-    help="Add the set of classes that cannot be ruled out: it contains the true class with this probability, such as "
-    "0.9.",
-)
-BY_CLASS = click.option(
-    "--by-class", is_flag=True, help="With --set: let the level hold for the rows of each class, not only on average."
-)
-INTERVAL = click.option(
-    "--interval",
-    callback=level_or_venn_abers,
-    metavar="LEVEL|venn-abers",
-    help="Add an interval of the probability, such as 0.9; venn-abers is narrower and has no level.",
-)
-CLASS_WEIGHT = click.option(
-    "--class-weight",
-    multiple=True,
-    metavar="balanced|CLASS=WEIGHT",
-    help="Weight of the rows of a class, such as spam=3 (repeatable); or balanced, which gives all classes the same "
-    "total weight and reads the rows once before the fit.",
-)
+
+
+def keep_rows(text: str) -> click.Option:
+    """Return the option that decides whether rows are written; by default the command decides."""
+    return option("--keep-rows/--no-keep-rows", text, name="keep_rows", default=None)

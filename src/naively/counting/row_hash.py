@@ -24,7 +24,7 @@ from ..stats.accumulators import offsets_of
 from ..stats.arithmetic import mix_hashes
 from ..text import TextRows
 from ..text.rows import text_hashes
-from .arrays import EncodedRows, kernel_matrix
+from .arrays import EncodedRows, distinct_cells, kernel_matrix
 from .counter import TableCounter
 
 # A missing number has bits of its own, whatever NaN it came as.
@@ -128,7 +128,7 @@ def number_hashes(numbers: AnyArray, by: Hashes, threads: int = 1) -> Hashes:
 def vector_hashes(vectors: Matrix, name: str = "") -> Hashes:
     """Return a number for each vector of a matrix, dense or sparse; that of equal vectors is the same in both."""
     hashes_of = sparse_hashes if sparse.issparse(vectors) else number_hashes
-    return hashes_of(vectors, multipliers(name, vectors.shape[1]))
+    return hashes_of(distinct_cells(vectors), multipliers(name, vectors.shape[1]))
 
 
 def sparse_hashes(numbers: sparse.csr_array, by: Hashes) -> Hashes:

@@ -18,10 +18,10 @@ from ..errors.message import Setting
 from ..families import Settings
 from ..families.family import Unseen
 from ..judge.decision import CostMatrix, cost_and_choices
+from ..model.column_parts import empirical_prior, given_prior, uniform_prior
 from ..model.default.fit import DefaultFit
 from ..model.default.joint_counts import JointCounts
 from ..model.default.model import DefaultModel
-from ..model.estimate import empirical_prior, given_prior, uniform_prior
 from ..model.leave_one_out import PriorWithout, empirical_without, given_without
 from ..model.table_model import TableModel
 from ..model.tuning import UNTUNED, Smoothing, Tuning, with_column_smoothing

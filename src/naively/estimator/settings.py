@@ -19,6 +19,7 @@ from ..errors.message import Setting
 from ..families import Bins, Family, Settings, Words
 from ..families.family import Estimate, Missing, Unseen
 from ..model.recipe import RECIPE, Recipe
+from ..model.tuning import LARGEST_SCALE, LEAST_SCALE
 
 # What users may give for a setting.
 FamilyLike: TypeAlias = str | Family | type[Family]
@@ -228,7 +229,7 @@ def _check_temperature(value: float | str | None) -> None:
     """Refuse an invalid temperature."""
     if value is None or (isinstance(value, str) and value == "auto"):
         return
-    least, largest = 1 / RECIPE.largest_scale, 1 / RECIPE.least_scale
+    least, largest = 1 / LARGEST_SCALE, 1 / LEAST_SCALE
     if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= largest:
         raise InvalidSetting(
             Setting("temperature", value), f" must be a number from {least:g} to {largest:g}, 'auto' or None."

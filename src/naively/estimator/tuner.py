@@ -15,7 +15,6 @@ from ..data.frame import Frame
 from ..errors import InvalidInput, InvalidSetting, NotASubset
 from ..errors.message import RowNumber, Setting
 from ..files.file import file_of
-from ..model.calibration import Calibration, CalibrationRows, fit_calibration
 from ..model.default.fitting import enough, fit_to_rows, without_fit_remarks
 from ..model.leave_one_out import rows_with_weight, truth_of
 from ..model.recipe import RECIPE
@@ -23,8 +22,11 @@ from ..model.scorer import AdditiveModel
 from ..model.tuning import (
     MOST_SCORES,
     UNTUNED,
+    Calibration,
+    CalibrationRows,
     Tuning,
     TuningTask,
+    fit_calibration,
     tune_on_held_out_rows,
     tune_smoothing_and_temperature,
     tuning_sample,

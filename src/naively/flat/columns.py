@@ -16,7 +16,7 @@ from ..families import Bernoulli, Bins, Likelihood
 from ..families.gaussian import GaussianLikelihood
 from ..families.poisson import PoissonLikelihood, estimated_rate, rate_posterior
 from ..model.default.grid import LEVEL_STEPS, NumberBins
-from ..model.default.weighted_terms import LEAST_SCORE
+from ..model.default.likelihoods import LEAST_SCORE
 from ..model.table_model import RARE, LabelColumn, TableModel
 
 

@@ -9,8 +9,8 @@ from ..data.column import Column
 from ..errors import InvalidInput
 from ..families import Words
 from ..model.default.grid import NumberBins
+from ..model.default.likelihoods import LEAST_SCORE
 from ..model.default.model import DefaultModel
-from ..model.default.weighted_terms import LEAST_SCORE
 from ..model.table_model import TableModel
 from .columns import FlatColumn, label_json, table_columns
 from .default import add_default_terms

@@ -15,7 +15,7 @@ from ..errors import InvalidInput
 from ..families.bernoulli import FlagLikelihood
 from ..families.family import TextTerm
 from ..families.wide import Split, WideLikelihood
-from ..model.default.weighted_terms import WeightedTextTerm
+from ..model.default.likelihoods import WeightedTextTerm
 from ..model.default.words import WordScores
 from ..model.table_model import TableModel
 from ..text.tokens import Tokens

@@ -31,6 +31,8 @@ from .table_model import TableModel
 
 # What rounding may take from a log-likelihood, as a proportion of it, and at all. Numerical.
 ROUNDING, LEAST_ROUNDING = 1e-8, 1e-6
+# Steps of each start without labels, and the rows they are taken on. Limits of time.
+START_STEPS, START_ROWS = 10, 5_000
 
 # A seed, or a generator of scikit-learn's kind.
 RandomState: TypeAlias = int | np.random.RandomState | None
@@ -327,9 +329,9 @@ def best_start(mixture: Mixture) -> Counts:
 
     rng = check_random_state(mixture.how.random_state)
     size, recipe = mixture.frame.rows, mixture.how.recipe
-    most = recipe.em_start_rows
+    most = START_ROWS
     some = mixture if size <= most else mixture.some(np.sort(rng.permutation(size)[:most]))
-    runs = [run_em(some, some.begin(some.seeded(rng)), recipe.em_start_steps) for _ in range(recipe.em_starts)]
+    runs = [run_em(some, some.begin(some.seeded(rng)), START_STEPS) for _ in range(recipe.em_starts)]
     return mixture.base + max(runs, key=lambda found: found.path[-1]).soft
 
 

@@ -25,7 +25,6 @@ class Recipe:
     # Two widths of bins of a number, each with a weight: wide ones, and (0) all fine ones. Measured on 21 tables: 12
     # wide ones alone 0.2267, with finer ones 0.2240.
     value_bins: tuple[int, ...] = (12, 0)
-    wide_bins: int = 12
     # A fine bin for each of so many rows, within these limits. From the prototype.
     rows_per_bin: int = 25
     fewest_bins: int = 20
@@ -55,8 +54,6 @@ class Recipe:
     # 0.2250; values 1.5 and pairs 1 0.2233.
     value_pseudo_count: float = 0.5
     pair_pseudo_count: float = 2.0
-    # An ordinal column of fewer levels has no neighbors. By definition.
-    fewest_levels: int = 3
     # Ridges on the scatter within classes, the strongest first. From the prototype.
     linear_ridges: tuple[float, ...] = (100.0, 10.0, 1.0)
     # Principal components of the quadratic term, how far the covariance of a class is shrunk towards that within all
@@ -137,18 +134,12 @@ class Recipe:
     # All is fitted again where more than this share of the rows came or went since. Measured on 14 tables, 20 batches,
     # against one fit: 5 % 1.011 times the log loss, 10 % 1.019.
     refit_share: float = 0.05
-    # Prediction tables lag behind the counts by no more than this share of the rows: a row in a thousand moves a
-    # probability by less than the counts are uncertain. A limit of time.
-    answer_lag: float = 0.001
 
     # -- probabilities -------------------------------------------------------------------------------------------
 
     # A model of n rows is no surer of a class than by a share floor_rows / (n + 1) of its prior: as if so much of a row
     # that nobody has seen were of any class. Measured on 21 tables: with it 0.2216, without 0.2246.
     floor_rows: float = 0.1
-    # Bounds of the scale of log joints of the textbook model. Numerical.
-    least_scale: float = 1e-3
-    largest_scale: float = 1e2
     # Rows from which a temperature is fitted, at most; biases are tried where each class has so many. Limits of time.
     calibration_rows: int = 20_000
     rows_per_bias: int = 10
@@ -158,21 +149,15 @@ class Recipe:
     # The λ that are compared; of equal ones, the nearest to 1. What one more λ must save, in nats, by Akaike.
     smoothing_grid: tuple[float, ...] = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0)
     smoothing_price: float = 1.0
-    # Rounds over all columns, rows at most, and rows in any case. Limits of time.
-    smoothing_rounds: int = 3
-    smoothing_rows: int = 5_000
-    fewest_smoothing_rows: int = 256
 
     # -- rows without a label -------------------------------------------------------------------------------------
 
     # Expectation-maximization: steps at most, and the gain, as a proportion of the log-likelihood, at which they end.
     em_steps: int = 200
     em_tolerance: float = 1e-6
-    # Classes without any label start at random: the best of so many starts, each of so many steps on so many rows; the
-    # weight of the row that such a class starts with. Chosen by hand.
+    # Classes without any label start at random: the best of so many starts; the weight of the row that such a class
+    # starts with. Chosen by hand.
     em_starts: int = 10
-    em_start_steps: int = 10
-    em_start_rows: int = 5_000
     em_start_weight: float = 5.0
     # In the default model, rows without a label weigh together at most so many times what the labeled rows do. They
     # are used if that lowers the log loss of labeled rows in so many folds by more than a standard error. Measured on

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar, cast
+from threading import Lock
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 
+from .._threads import in_threads
 from .._types import AnyArray, CellLike, Codes, Floats, Label, Matrices, Matrix, TableLike
 from ..counting import arrays
 from ..counting.arrays import joined_moments
@@ -27,10 +29,18 @@ from ..stats import Axis, Counts, Table, WordTable
 from ..stats.arithmetic import subtract
 from ..stats.table import axis_and_order
 from ..text import TextRows
-from .block_answers import ROWS_OF_THREAD, answers_in_threads
-from .column_parts import INSIDE, LABELS, ColumnPart, LabelPart, NumberPart, VectorPart
+from .column_parts import (
+    INSIDE,
+    LABELS,
+    ColumnPart,
+    LabelPart,
+    NumberPart,
+    VectorPart,
+    label_likelihood,
+    likelihood,
+    number_likelihoods,
+)
 from .default.grid import NumberBins
-from .estimate import label_likelihood, likelihood, number_likelihoods
 from .protocols import Contributions, CountedRows
 from .scorer import AdditiveModel, NaiveModel
 
@@ -346,11 +356,6 @@ class TableModel:
                 what = f" was never counted: {numbers[at].name!r} is infinite. {GIVE}"
                 raise InvalidInput(RowNumber(rows.begin + row), what, column=numbers[at].name)
 
-    @property
-    def _textbook_texts(self) -> dict[str, TextTerm]:
-        # The family of a column of texts is Words, whose likelihood of texts is such a term.
-        return {name: cast(TextTerm, self.textbook.likelihoods[name]) for name in self.words}
-
     def text_terms(self) -> dict[str, TextTerm]:
         """Return the terms that are sums over words, by column of texts."""
         # So is every term that another model has for such a column.
@@ -402,3 +407,44 @@ def by_family(columns: Sequence[Column]) -> dict[str, tuple[Family, tuple[Column
             groups.append((column.family, group := []))
         group.append(column)
     return {f"{INSIDE}numbers {at}": (family, tuple(group)) for at, (family, group) in enumerate(groups)}
+
+
+# -- answers about many rows -------------------------------------------------------------------------------------------
+
+
+# Rows that one thread reads and scores at a time: what is made of them is some megabytes. Whatever the threads, the
+# blocks are the same.
+ROWS_OF_THREAD = 1 << 15
+
+
+class BlockReader(Protocol):
+    """A model that reads blocks of rows."""
+
+    @property
+    def labels(self) -> Sequence[LabelColumn]:
+        """The columns of labels."""
+
+    def read(self, frame: Frame, begin: int, end: int, threads: int) -> Matrices:
+        """Return some rows of a frame, a matrix for each part of the model."""
+
+    def ask_block(self, ask: Callable[[slice, Matrices], AnyArray], rows: slice, columns: Matrices) -> AnyArray:
+        """Return what a function returns for a block of rows."""
+
+
+def answers_in_threads(model: BlockReader, ask: Callable[[Matrices], AnyArray], frame: Frame, threads: int) -> AnyArray:
+    """Return the answers about all rows of a frame; each block is read, scored and put in its place by one thread."""
+    for label in model.labels:
+        label.coder.learn()  # the threads only look labels up
+    whole: list[AnyArray] = []
+    making = Lock()
+
+    def fill(begin: int) -> None:
+        rows = slice(begin, min(begin + ROWS_OF_THREAD, frame.rows))
+        found = model.ask_block(lambda _, columns: ask(columns), rows, model.read(frame, rows.start, rows.stop, 1))
+        with making:  # the first answer shows what there must be room for
+            if not whole:
+                whole.append(np.empty((frame.rows, *found.shape[1:]), dtype=found.dtype))
+        whole[0][rows] = found
+
+    in_threads(fill, range(0, frame.rows, ROWS_OF_THREAD), threads)
+    return whole[0]

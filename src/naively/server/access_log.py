@@ -1,15 +1,15 @@
-"""The log: one JSON object a line, of each request and of what else happens. No cell is ever in it."""
+"""The log: one JSON object a line, of each request and of other events. No cell is ever in it."""
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from collections import deque
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import IO
+
+from .settings import ServerSettings
 
 LONGEST_PATH = 200
 
@@ -19,52 +19,43 @@ class AccessLog:
 
     Parameters
     ----------
-    path : Path, optional
-        The file, which lines are added to; by default stderr.
-    quiet : bool
-        Whether requests that were answered well are left out.
+    settings : ServerSettings
+        The settings of the server: the file, and whether requests that succeeded are left out.
     """
 
-    def __init__(self, path: Path | None = None, quiet: bool = False) -> None:
-        self._sink: IO[str] = sys.stderr if path is None else path.open("a", encoding="utf-8")
+    def __init__(self, settings: ServerSettings) -> None:
+        self._sink: IO[str] = sys.stderr if settings.log is None else settings.log.open("a", encoding="utf-8")
         self._lines: deque[str] = deque()  # threads may add to it
-        self.quiet, self._second, self._text = quiet, -1, ""
+        self.quiet = settings.quiet
 
     def request(self, method: str, path: str, status: int, seconds: float, rows: int | None) -> None:
-        """Note a request; the line is written with others, within a part of a second."""
-        if self.quiet and status < 400:
-            return
-        where = json.dumps(path[:LONGEST_PATH])
-        text = f'"method": {json.dumps(method[:20])}, "path": {where}, "status": {status}, "ms": {seconds * 1e3:.2f}'
-        count = "" if rows is None else f', "rows": {rows}'
-        self._lines.append(f'{{"time": "{self._now()}", {text}{count}}}\n')
+        """Note a request; its line is written with others, within a fraction of a second."""
+        if status >= 400 or not self.quiet:
+            facts: dict[str, object] = {"method": method[:20], "path": path[:LONGEST_PATH], "status": status}
+            facts["ms"] = round(seconds * 1e3, 2)
+            self._add(facts if rows is None else {**facts, "rows": rows})
 
     def event(self, what: str, **facts: object) -> None:
-        """Write at once what happened beside requests."""
-        self._lines.append(json.dumps({"time": self._now(), "event": what, **facts}, default=str) + "\n")
+        """Write an event at once."""
+        self._add({"event": what, **facts})
         self.flush()
 
+    def _add(self, facts: dict[str, object]) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._lines.append(json.dumps({"time": now, **facts}, default=str) + "\n")
+
     def flush(self) -> None:
-        """Write what waits."""
-        lines = []
-        while self._lines:
-            lines.append(self._lines.popleft())
-        if lines:
-            with suppress(OSError, ValueError):  # a full disk, or nobody who reads stderr, ends no server
-                self._sink.write("".join(lines))
-                self._sink.flush()
+        """Write the lines so far."""
+        lines: list[str] = []
+        with suppress(IndexError):
+            while True:
+                lines.append(self._lines.popleft())
+        with suppress(OSError, ValueError):  # a full disk, or nobody who reads stderr, ends no server
+            self._sink.write("".join(lines))
+            self._sink.flush()
 
     def close(self) -> None:
-        """Write what waits, and close the file."""
+        """Write the lines so far, and close the file."""
         self.flush()
         if self._sink is not sys.stderr:
             self._sink.close()
-
-    def _now(self) -> str:
-        """Return the time, such as 2024-02-29T12:30:00.125Z."""
-        now = time.time()
-        second = int(now)
-        if second != self._second:
-            self._second = second
-            self._text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        return f"{self._text}.{int((now - second) * 1000):03d}Z"

@@ -1,353 +1,269 @@
-"""The application: who may ask, what is asked, and the answer.
-
-One row to predict is what is asked most, so that `predict` and `healthz` are answered directly; Starlette routes the
-rest.
-"""
+"""The application: who may send a request, what it is, and the response."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import time
 import traceback
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
-
-from anyio import CapacityLimiter, to_thread
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route, Router
-from starlette.types import Message, Receive, Scope, Send
 
 from .._types import JsonObject
 from .access_log import AccessLog
-from .bodies import BodyBuffer, ClientGone
-from .description import described_model
-from .explanations import explanation_json
-from .guard import Guard, Headers, check_content, watched_headers
+from .answers import explanations, predictions
+from .description import described_model, openapi_document
+from .exchange import JSON, ClientGone, Message, Problem, Receive, Request, Send
+from .guard import Guard
 from .learning import Learner, labelled_rows
-from .limits import Limits
-from .openapi import openapi_document
-from .pages import TOKEN_PAGE, page_for
-from .problems import Problem
-from .replies import JSON, problem_reply, reply, send_json
+from .pages import model_page, token_page
 from .request_rows import RequestRows
 from .served_model import ServedModel, Snapshot
-from .uploads import Uploads
+from .settings import ServerSettings
+from .uploads import answer_file
 
 API = "/api/v1"
-# Bodies of at most so many bytes are answered at once, in the thread of the connections; others by another thread.
+# Bodies of at most so many bytes are read and predicted in the thread of the connections; others in another thread.
 AT_ONCE = 16_384
-# Seconds between two looks at a model's file.
-LOOK_EVERY = 1.0
-HEALTHY = b'{"status": "ok"}'
+# Seconds between two checks of a model's file.
+CHECK_EVERY = 1.0
 HTML = "text/html; charset=utf-8"
 
 Result = TypeVar("Result")
-Direct = Callable[[Headers, Scope, Receive, Send], Awaitable[int | None]]
 
 
 class Application:
-    """Answers requests about models.
+    """Responds to requests about models, as an ASGI application.
 
     Parameters
     ----------
     models : dict of str to ServedModel
         The models by name, in their order.
-    guard : Guard
-        Who may ask.
-    limits : Limits
-        What a request may cost.
+    learners : dict of str to Learner
+        What learns rows, by the names of models.
+    settings : ServerSettings
+        The settings of the server.
     log : AccessLog
         Notes each request.
-    learners : dict of str to Learner, optional
-        What learns rows, by the names of models.
-    new_classes : bool
-        Whether rows of classes that the model does not know may be learned.
-    language : str
-        The language of the pages.
+    port : int
+        The port of the server.
     """
 
     def __init__(
         self,
         models: dict[str, ServedModel],
-        guard: Guard,
-        limits: Limits,
+        learners: dict[str, Learner],
+        settings: ServerSettings,
         log: AccessLog,
-        learners: dict[str, Learner] | None = None,
-        new_classes: bool = False,
-        language: str = "en",
+        port: int = 0,
     ) -> None:
-        self.models, self.guard, self.limits, self.log = models, guard, limits, log
-        self.learners, self.new_classes, self.language = learners or {}, new_classes, language
-        self.buffer, self.uploads = BodyBuffer(limits), Uploads(limits)
-        self.threads = CapacityLimiter(4)
-        self.look_at = dict.fromkeys(models, time.monotonic() + LOOK_EVERY)
-        self.router = Router(self._routes(), redirect_slashes=False)
-        self.direct: dict[tuple[str, str], Direct] = {
-            ("POST", f"{API}/predict"): self._predict_row,
-            ("GET", "/healthz"): self._health,
-            ("GET", f"{API}/healthz"): self._health,
-        }
+        self.models, self.learners, self.settings, self.log = models, learners, settings, log
+        self.guard = Guard(settings, port)
+        self.threads = ThreadPoolExecutor(4)
+        self.buffered = self.uploads = 0  # bytes of JSON requests and number of files in progress
+        self.check_at = dict.fromkeys(models, time.monotonic() + CHECK_EVERY)
 
-    def _routes(self) -> list[Route]:
-        """Return the routes; those of one model have a short address, too, if there is no other."""
-        verbs = {"model": "GET", "openapi.json": "GET", "explain": "POST", "file": "POST", "predict": "POST"}
-        handlers = [self.model, self.openapi, self.explain, self.file, self.predict]
-        routes = [Route("/", self.page), Route("/m/{name}", self.page), Route("/m/{name}/", self.page)]
-        routes += [Route(path, self.health) for path in ("/healthz", f"{API}/healthz")]
-        routes += [Route(f"{API}/models", self.list_models)]
-        routes += [Route(f"{API}/session", self.session, methods=["POST"])]
-        for (verb, method), handler in zip(verbs.items(), handlers, strict=True):
-            for path in (f"{API}/{verb}", f"{API}/models/{{name}}/{verb}"):
-                routes.append(Route(path, handler, methods=[method]))
-        for verb in ("learn", "forget"):
-            for path in (f"{API}/{verb}", f"{API}/models/{{name}}/{verb}"):
-                routes.append(Route(path, self.learn, methods=["POST"]))
-        return routes
-
-    # -- every request --------------------------------------------------------------------------------------------
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, and note it."""
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Respond to a request, and note it."""
         if scope["type"] != "http":
-            return  # no other protocol is spoken; uvicorn closes the connection
-        begin, status, rows = time.perf_counter(), 0, None
-
-        async def noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
+            return  # no other protocol is supported; uvicorn closes the connection
+        begin, request = time.perf_counter(), Request(scope, receive, send)
         try:
-            rows = await self._answer(scope, receive, noted)
+            await self._respond(request)
         except ClientGone:
-            status = status or 499
+            request.status = request.status or 499
         except Problem as problem:
-            if status:  # the answer has begun: it ends here, and is not whole
-                self.log.event("broken off", path=scope["path"], reason=problem.detail)
+            if request.status:  # the response has begun: it ends here, and is not complete
+                self.log.event("broken off", path=request.path, reason=problem.detail)
             else:
-                await problem_reply(problem)(scope, receive, noted)
+                await request.refuse(problem)
         except Exception as error:
-            self.log.event("error", path=scope["path"], reason=repr(error), traceback=traceback.format_exc())
-            if not status:
-                bug = Problem(500, "This is a bug. Please report it with what the log of the server says.")
-                await problem_reply(bug)(scope, receive, noted)
+            self.log.event("error", path=request.path, reason=repr(error), traceback=traceback.format_exc())
+            if not request.status:
+                await request.refuse(
+                    Problem(500, "This is a bug. Please report it with what the log of the server says.")
+                )
         finally:
-            self.log.request(scope["method"], scope["path"], status, time.perf_counter() - begin, rows)
+            self.log.request(request.method, request.path, request.status, time.perf_counter() - begin, request.rows)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> int | None:
-        """Answer a request, and return how many rows it had."""
-        headers, method, path = watched_headers(scope["headers"]), scope["method"], scope["path"]
-        self.guard.check_place(method, headers)
-        direct = self.direct.get((method, path))
-        if direct is not None:
-            return await direct(headers, scope, receive, send)
-        scope["app"] = self  # so that Starlette raises its errors
-        scope["naively"] = headers
-        try:
-            await self.router(scope, receive, send)
-        except HTTPException as error:
-            detail = "There is no such page." if error.status_code == 404 else f"{method} is not for this address."
-            raise Problem(error.status_code, detail, error.headers) from None
-        rows: int | None = scope.get("naively.rows")
-        return rows
-
-    async def _health(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
-        await send_json(send, HEALTHY)
-
-    async def health(self, request: Request) -> Response:
-        """Tell that the server is there, to who asks by HEAD."""
-        return reply(HEALTHY)
-
-    # -- rows -----------------------------------------------------------------------------------------------------
-
-    async def _predict_row(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> int:
-        """Answer rows, at once if they are few."""
-        self.guard.check_token(headers)
-        snapshot = await self._snapshot(None)
-        content, rows = await self._rows(snapshot, headers, receive, lambda asked: predicted_json(snapshot, asked))
-        await send_json(send, content)
-        return rows
-
-    async def predict(self, request: Request) -> Response:
-        """Answer rows by one of several models."""
-        snapshot = await self._asked_model(request)
-        return await self._rows_reply(request, snapshot, lambda asked: predicted_json(snapshot, asked))
-
-    async def explain(self, request: Request) -> Response:
-        """Explain the answers to rows."""
-        snapshot = await self._asked_model(request)
-
-        def explained_json(asked: RequestRows) -> bytes:
-            return explanation_json(snapshot, asked, self.limits.cells)
-
-        return await self._rows_reply(request, snapshot, explained_json, {"against": object})
-
-    async def learn(self, request: Request) -> Response:
-        """Learn rows, or forget them."""
-        verb, snapshot = request.url.path.rpartition("/")[2], await self._asked_model(request)
-        learner = self.learners.get(snapshot.name)
-        if learner is None:
-            raise Problem(403, "This server does not learn; start it with --learn.")
-        found: list[tuple[list[JsonObject], list[object]]] = []
-
-        def checked(asked: RequestRows) -> bytes:
-            found.append(labelled_rows(snapshot, asked, self.new_classes and verb == "learn"))
-            return b""
-
-        headers: Headers = request.scope["naively"]
-        _, count = await self._rows(snapshot, headers, request.receive, checked, {"labels": list})
-        result = await learner.take(verb, *found[0])
-        request.scope["naively.rows"] = count
-        return reply(json.dumps(result).encode())
-
-    async def _rows_reply(
-        self,
-        request: Request,
-        snapshot: Snapshot,
-        answer: Callable[[RequestRows], bytes],
-        options: dict[str, type] | None = None,
-    ) -> Response:
-        headers: Headers = request.scope["naively"]
-        content, request.scope["naively.rows"] = await self._rows(snapshot, headers, request.receive, answer, options)
-        return reply(content)
-
-    async def _rows(
-        self,
-        snapshot: Snapshot,
-        headers: Headers,
-        receive: Receive,
-        answer: Callable[[RequestRows], bytes],
-        options: dict[str, type] | None = None,
-    ) -> tuple[bytes, int]:
-        """Return the answer to the rows of a request, and how many they are; large ones are left to other threads."""
-        check_content(headers, JSON)
-        body = await self.buffer.read(receive, headers)
-        try:
-            if len(body) <= AT_ONCE:
-                asked = snapshot.reader.read(body, self.limits, options or {})
-                return answer(asked), len(asked.rows)
-            asked = await self._elsewhere(lambda: snapshot.reader.read(body, self.limits, options or {}))
-            return await self._elsewhere(lambda: answer(asked)), len(asked.rows)
-        finally:
-            self.buffer.release(body)
-
-    async def _elsewhere(self, call: Callable[[], Result]) -> Result:
-        """Return what another thread makes, so that small requests go on."""
-        return await to_thread.run_sync(call, limiter=self.threads)
-
-    async def file(self, request: Request) -> Response:
-        """Answer the rows of a CSV file."""
-        snapshot, headers = await self._asked_model(request), request.scope["naively"]
-        check_content(headers, "text/csv")
-        return StreamedAnswers(self.uploads, snapshot, request)
-
-    # -- models ---------------------------------------------------------------------------------------------------
-
-    async def _asked_model(self, request: Request) -> Snapshot:
-        """Return the model of an address, after the token was checked."""
-        self.guard.check_token(request.scope["naively"])
-        return await self._snapshot(request.path_params.get("name"))
+    async def _respond(self, request: Request) -> None:
+        """Find the handler of a request, and call it."""
+        self.guard.check_place(request)
+        allowed = []
+        for method, pattern, handler in ROUTES:
+            if address := pattern.fullmatch(request.path):
+                if request.method == method or (request.method, method) == ("HEAD", "GET"):
+                    if handler not in OPEN:
+                        self.guard.check_token(request)
+                    return await handler(self, request, address.groupdict().get("name"))
+                allowed += [method, "HEAD"] if method == "GET" else [method]
+        if allowed:
+            raise Problem(405, f"{request.method} is not for this address.", {"allow": ", ".join(allowed)})
+        raise Problem(404, "There is no such page.")
 
     async def _snapshot(self, name: str | None) -> Snapshot:
         """Return a model; if its file was replaced, this request waits for the new one, and others do not."""
-        if name is None:
-            if len(self.models) > 1:
-                names = ", ".join(self.models)
-                raise Problem(404, f"There are several models: {names}. Their addresses are {API}/models/NAME/….")
-            name = next(iter(self.models))
+        if name is None and len(self.models) > 1:
+            names = ", ".join(self.models)
+            raise Problem(404, f"There are several models: {names}. Their addresses are {API}/models/NAME/….")
+        name = next(iter(self.models)) if name is None else name
         served = self.models.get(name)
         if served is None:
             raise Problem(404, f"There is no model {name[:100]!r}; {API}/models lists those that there are.")
         now = time.monotonic()
-        if now >= self.look_at[name] and name not in self.learners:
-            self.look_at[name] = now + LOOK_EVERY
+        if now >= self.check_at[name] and name not in self.learners:
+            self.check_at[name] = now + CHECK_EVERY
             if served.is_replaced():
-                await to_thread.run_sync(served.reload, self.log.event)
+                await self._elsewhere(lambda: served.reload(self.log.event))
         return served.now
 
-    async def list_models(self, request: Request) -> Response:
+    async def _elsewhere(self, call: Callable[[], Result]) -> Result:
+        """Return the result of another thread, so that small requests go on."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, call)
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    async def _of_rows(
+        self, request: Request, snapshot: Snapshot, call: Callable[[RequestRows], Result], **options: type
+    ) -> Result:
+        """Return the result for the rows of a request."""
+        request.check_content(JSON)
+        settings, blocks, size = self.settings, list[bytes](), 0
+        try:
+            async for block in request.body(settings.body, settings.body_seconds):
+                size, self.buffered = size + len(block), self.buffered + len(block)
+                if self.buffered > settings.buffered:
+                    raise Problem(429, "The server is busy with other requests; try again.", {"retry-after": "1"})
+                blocks.append(block)
+
+            def read_and_call() -> tuple[Result, int]:
+                rows = snapshot.reader.read(b"".join(blocks), settings, options)
+                return call(rows), len(rows.rows)
+
+            result, request.rows = read_and_call() if size <= AT_ONCE else await self._elsewhere(read_and_call)
+            return result
+        finally:
+            self.buffered -= size
+
+    async def predict(self, request: Request, name: str | None) -> None:
+        """Predict rows."""
+        snapshot = await self._snapshot(name)
+        await request.reply(await self._of_rows(request, snapshot, lambda rows: predictions(snapshot, rows)))
+
+    async def explain(self, request: Request, name: str | None) -> None:
+        """Explain the predictions of rows."""
+        snapshot, cells = await self._snapshot(name), self.settings.cells
+        content = await self._of_rows(
+            request, snapshot, lambda rows: explanations(snapshot, rows, cells), against=object
+        )
+        await request.reply(content)
+
+    async def learn(self, request: Request, name: str | None) -> None:
+        """Learn rows, or forget them."""
+        verb, snapshot = request.path.rpartition("/")[2], await self._snapshot(name)
+        learner = self.learners.get(snapshot.name)
+        if learner is None:
+            raise Problem(403, "This server does not learn; start it with --learn.")
+        new = self.settings.new_classes and verb == "learn"
+        rows, labels = await self._of_rows(
+            request, snapshot, lambda rows: labelled_rows(snapshot, rows, new), labels=list
+        )
+        await request.reply(json.dumps(await learner.take(verb, rows, labels)).encode())
+
+    async def file(self, request: Request, name: str | None) -> None:
+        """Predict the rows of a CSV file."""
+        snapshot = await self._snapshot(name)
+        request.check_content("text/csv")
+        if self.uploads >= self.settings.uploads:
+            detail = f"{self.uploads} files are being answered, as many as this server takes at once; try again."
+            raise Problem(429, detail, {"retry-after": "5"})
+        self.uploads += 1
+        try:
+            await answer_file(snapshot, request, self.settings)
+        finally:
+            self.uploads -= 1
+
+    # -- models ---------------------------------------------------------------------------------------------------
+
+    async def health(self, request: Request, name: str | None) -> None:
+        """Tell that the server is there."""
+        await request.reply(b'{"status": "ok"}')
+
+    async def list_models(self, request: Request, name: str | None) -> None:
         """List the models."""
-        self.guard.check_token(request.scope["naively"])
-        found = [
+        listed = [
             {"name": name, "revision": served.now.revision, "page": f"/m/{name}/", "api": f"{API}/models/{name}"}
             for name, served in self.models.items()
         ]
-        return reply(json.dumps({"models": found}).encode())
+        await request.reply(json.dumps({"models": listed}).encode())
 
-    async def model(self, request: Request) -> Response:
+    async def model(self, request: Request, name: str | None) -> None:
         """Describe a model."""
-        snapshot = await self._asked_model(request)
-        return await self._made("model", snapshot, lambda: described_model(snapshot, snapshot.name in self.learners))
+        snapshot = await self._snapshot(name)
+        learning = snapshot.name in self.learners
+        await self._reply_once(request, snapshot, lambda: described_model(snapshot, learning))
 
-    async def openapi(self, request: Request) -> Response:
+    async def openapi(self, request: Request, name: str | None) -> None:
         """Return the OpenAPI document."""
-        snapshot = await self._asked_model(request)
-        prefix, learning = request.url.path.rpartition("/")[0], snapshot.name in self.learners
-        return await self._made(
-            f"openapi {prefix}", snapshot, lambda: openapi_document(snapshot, prefix, learning, self.limits.rows)
+        snapshot = await self._snapshot(name)
+        prefix, learning = request.path.rpartition("/")[0], snapshot.name in self.learners
+        await self._reply_once(
+            request, snapshot, lambda: openapi_document(snapshot, prefix, learning, self.settings.rows)
         )
 
-    async def _made(self, what: str, snapshot: Snapshot, make: Callable[[], JsonObject]) -> Response:
-        """Return what is made of a model once."""
-        if what not in snapshot.texts:
-            made = await self._elsewhere(make)
-            snapshot.texts[what] = json.dumps(made, default=str).encode()
-        return reply(snapshot.texts[what])
+    async def _reply_once(self, request: Request, snapshot: Snapshot, make: Callable[[], JsonObject]) -> None:
+        """Reply with JSON that is made once for each model and address."""
+        if request.path not in snapshot.texts:
+            snapshot.texts[request.path] = json.dumps(await self._elsewhere(make), default=str).encode()
+        await request.reply(snapshot.texts[request.path])
 
     # -- pages ----------------------------------------------------------------------------------------------------
 
-    async def page(self, request: Request) -> Response:
+    async def page(self, request: Request, name: str | None) -> None:
         """Return the page of a model, or the one that asks for the token."""
-        if not self.guard.knows_token(request.scope["naively"]):
-            return reply(TOKEN_PAGE.content, HTML, status=401, policy=TOKEN_PAGE.policy)
-        snapshot = await self._snapshot(request.path_params.get("name"))
+        if not self.guard.knows_token(request):
+            content, policy = token_page()
+            await request.reply(content, HTML, 401, policy)
+            return
+        snapshot = await self._snapshot(name)
         if "page" not in snapshot.texts:
-            page = await self._elsewhere(lambda: page_for(snapshot, self._about_server(snapshot)))
-            snapshot.texts["page"], snapshot.texts["policy"] = page.content, page.policy.encode()
-        return reply(snapshot.texts["page"], HTML, policy=snapshot.texts["policy"].decode())
+            server = {
+                "api": API if len(self.models) == 1 else f"{API}/models/{snapshot.name}",
+                "models": list(self.models),
+                "token": self.guard.token is not None,
+                "revision": snapshot.revision,
+                "language": self.settings.language,
+            }
+            snapshot.texts["page"], snapshot.texts["policy"] = await self._elsewhere(
+                lambda: model_page(snapshot, server)
+            )
+        await request.reply(snapshot.texts["page"], HTML, policy=snapshot.texts["policy"].decode())
 
-    def _about_server(self, snapshot: Snapshot) -> JsonObject:
-        """Return what the scripts of a page know about their server."""
-        api = API if len(self.models) == 1 else f"{API}/models/{snapshot.name}"
-        about: JsonObject = {"api": api, "models": list(self.models), "token": self.guard.token is not None}
-        return about | {"revision": snapshot.revision, "language": self.language}
-
-    async def session(self, request: Request) -> Response:
-        """Give a browser that knows the token a cookie that stands for it."""
-        headers: Headers = request.scope["naively"]
-        self.guard.check_token(headers)
-        check_content(headers, JSON)
+    async def session(self, request: Request, name: str | None) -> None:
+        """Give a browser that has the token a cookie that stands for it."""
+        request.check_content(JSON)
         cookie = f"{self.guard.cookie}={self.guard.session}; HttpOnly; SameSite=Strict; Path=/"
-        return reply(b"{}", headers={"set-cookie": cookie})
+        await request.reply(b"{}", headers={"set-cookie": cookie})
 
 
-def predicted_json(snapshot: Snapshot, asked: RequestRows) -> bytes:
-    """Return the answers to rows."""
-    writer = snapshot.writer
-    return writer.of_row(asked.rows[0]) if asked.alone else writer.of_rows(asked.rows)
+def _of_model(verb: str) -> re.Pattern[str]:
+    return re.compile(rf"{API}/(?:models/(?P<name>[^/]+)/)?(?:{verb})")
 
 
-class StreamedAnswers(Response):
-    """The answers to a file, which are sent while they are made.
-
-    Parameters
-    ----------
-    uploads : Uploads
-        What receives and answers files.
-    snapshot : Snapshot
-        The model.
-    request : Request
-        The request, whose body is the file.
-    """
-
-    def __init__(self, uploads: Uploads, snapshot: Snapshot, request: Request) -> None:
-        super().__init__()
-        self.uploads, self.snapshot, self.request = uploads, snapshot, request
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Receive the file, and send it back with its answers."""
-        query, headers = self.request.query_params, scope["naively"]
-        scope["naively.rows"] = await self.uploads.answer(self.snapshot, query, headers, receive, send)
+# What responds to which requests; the most frequent first.
+ROUTES: list[tuple[str, re.Pattern[str], Callable[[Application, Request, str | None], Awaitable[None]]]] = [
+    ("POST", _of_model("predict"), Application.predict),
+    ("GET", re.compile(rf"(?:{API})?/healthz"), Application.health),
+    ("POST", _of_model("explain"), Application.explain),
+    ("POST", _of_model("file"), Application.file),
+    ("POST", _of_model("learn|forget"), Application.learn),
+    ("GET", _of_model("model"), Application.model),
+    ("GET", _of_model(r"openapi\.json"), Application.openapi),
+    ("GET", re.compile(f"{API}/models"), Application.list_models),
+    ("POST", re.compile(f"{API}/session"), Application.session),
+    ("GET", re.compile("/(?:m/(?P<name>[^/]+)/?)?"), Application.page),
+]
+# The page itself asks for the token.
+OPEN = (Application.health, Application.page)

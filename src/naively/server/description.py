@@ -1,20 +1,22 @@
-"""What a client needs to know of a model: its columns and its classes."""
+"""What a client needs to know of a model: its columns and classes, and the OpenAPI document made from them."""
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 
 from .. import __version__
-from .._types import JsonObject, Label
+from .._types import JsonObject
 from ..data.column import Column, family_text
 from ..stats.moments import Moments
 from ..stats.table import Table
 from .served_model import Snapshot
 
-# So many values of a column are listed, the most frequent first.
-LISTED = 1_000
+# Values of a column that are listed, and that are examples in the OpenAPI document; the most frequent first.
+LISTED, EXAMPLES = 1_000, 20
 
 
 def described_model(snapshot: Snapshot, learning: bool = False) -> JsonObject:
@@ -39,33 +41,82 @@ def described_model(snapshot: Snapshot, learning: bool = False) -> JsonObject:
 
 
 def described_column(snapshot: Snapshot, column: Column) -> JsonObject:
-    """Return what a field of a form needs."""
-    found: JsonObject = {"name": column.name, "type": column.type, "family": family_text(column)}
+    """Return what a field of a form needs: the values of a column, or where most of its numbers lie."""
+    described: JsonObject = {"name": column.name, "type": column.type, "family": family_text(column)}
     statistic = snapshot.fitted.counts.columns[column.name]
     if isinstance(statistic, Table):
-        values = frequent_values(statistic)
-        found |= {"values": values[:LISTED], "value_count": len(values)}
-    if isinstance(statistic, Moments) and statistic.n.shape[1] == 1:
-        found |= spread_of_numbers(snapshot, column, statistic)
-    return found
+        counts = zip(statistic.n.sum(axis=0).tolist(), statistic.values.labels, strict=True)
+        values = [value for _, value in sorted(counts, key=lambda pair: -pair[0]) if value is not None]
+        described |= {"values": values[:LISTED], "value_count": len(values)}
+    if isinstance(statistic, Moments) and statistic.n.shape[1] == 1 and statistic.n.any():
+        n, mean = statistic.n[:, 0], np.nan_to_num(statistic.mean[:, 0])
+        middle = float((n * mean).sum() / n.sum())
+        spread = 3 * math.sqrt(max(float(np.nansum(statistic.ssd[:, 0] + n * (mean - middle) ** 2) / n.sum()), 0.0))
+        low, high = middle - spread, middle + spread
+        bins, _ = snapshot.fitted.model.fine_bins.get(column.name, (None, None))
+        if bins is not None and len(bins.cuts):
+            low, high = float(bins.cuts[0]), float(bins.cuts[-1])
+        described |= {"mean": middle, "low": low, "high": high}
+    return described
 
 
-def frequent_values(table: Table) -> list[Label]:
-    """Return the values of a column, the most frequent first, without the missing one."""
-    counts = table.n.sum(axis=0).tolist()
-    pairs = sorted(zip(counts, table.values.labels, strict=True), key=lambda pair: -pair[0])
-    return [value for _, value in pairs if value is not None]
+def openapi_document(snapshot: Snapshot, prefix: str, learning: bool, most_rows: int) -> JsonObject:
+    """Return the OpenAPI document of one model, whose operations are under a prefix.
+
+    What is the same for all models is in ``openapi.json``; the schemas of rows and classes are added here.
+    """
+    document: JsonObject = json.loads((Path(__file__).parent / "openapi.json").read_text("utf-8"))
+    document["info"] = {"title": f"Naively: {snapshot.name}", "version": __version__}
+    document["paths"] = {
+        path if path == "/healthz" else f"{prefix}{path}": operations
+        for path, operations in document["paths"].items()
+        if learning or path not in ("/learn", "/forget")
+    }
+    schemas, names, target = document["components"]["schemas"], snapshot.labels, snapshot.fitted.schema.target
+    schemas["Label"] = {"enum": names}
+    for name, number in (
+        ("Probabilities", {"type": "number", "minimum": 0, "maximum": 1}),
+        ("Scores", {"type": ["number", "null"]}),
+    ):
+        required = [str(label) for label in names]
+        schemas[name] = {"type": "object", "properties": dict.fromkeys(required, number), "required": required}
+    parameters = snapshot.fitted.parameters
+    if isinstance(parameters.cost, str):
+        schemas["Answer"]["properties"]["answer"] = {"type": ["number", "null"]}
+    elif parameters.cost is None:  # with costs, a choice need not be a class
+        schemas["Answer"]["properties"]["answer"] = {"enum": names if parameters.reject is None else [*names, None]}
+    row = row_schema(snapshot)
+    labelled = (
+        row
+        if target is None
+        else {
+            **row,
+            "properties": {**row["properties"], target: {"enum": names}},
+            "required": [*row["required"], target],
+        }
+    )
+    for name, schema in (("Row", row), ("LabelledRow", labelled))[: 2 if learning else 1]:
+        schemas[name] = schema
+        items = {"$ref": f"#/components/schemas/{name}"}
+        schemas[f"{name}s"] = {"type": "array", "items": items, "minItems": 1, "maxItems": most_rows}
+    return document
 
 
-def spread_of_numbers(snapshot: Snapshot, column: Column, moments: Moments) -> JsonObject:
-    """Return where most numbers of a column lie: bins are known, or three standard deviations around the mean."""
-    bins, _ = snapshot.fitted.model.fine_bins.get(column.name, (None, None))
-    n, mean = moments.n[:, 0], moments.mean[:, 0]
-    total = float(n.sum())
-    if not total:
-        return {}
-    middle = float((n * np.nan_to_num(mean)).sum() / total)
-    if bins is not None and len(bins.cuts):
-        return {"mean": middle, "low": float(bins.cuts[0]), "high": float(bins.cuts[-1])}
-    spread = math.sqrt(max(float(np.nansum(moments.ssd[:, 0] + n * (np.nan_to_num(mean) - middle) ** 2)) / total, 0.0))
-    return {"mean": middle, "low": middle - 3 * spread, "high": middle + 3 * spread}
+def row_schema(snapshot: Snapshot) -> JsonObject:
+    """Return the JSON Schema of a row: every column of the model, and no other."""
+    properties, required = {}, list(snapshot.schema.names)
+    for column in snapshot.schema:
+        types = {"text": ["string"], "boolean": ["boolean"], "time": ["string"]}.get(column.type, ["number"])
+        about = f"Column {column.name!r}: {family_text(column)}."
+        about += " A time such as 2024-02-29T12:30:00." if column.type == "time" else ""
+        schema: JsonObject = {"type": [*types, "null"], "description": about}
+        values = described_column(snapshot, column).get("values", [])
+        if values and snapshot.fitted.parameters.unseen == "error" and len(values) < LISTED:
+            schema["enum"] = [*values, None]
+        elif values:
+            schema["examples"] = values[:EXAMPLES]
+        properties[column.name] = schema
+    for name in sorted(snapshot.reader.others):
+        about = "Not used." if name != snapshot.fitted.schema.target else "The class; answers do not use it."
+        properties[name] = {"type": ["string", "number", "boolean", "null"], "description": about}
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

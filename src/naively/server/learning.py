@@ -1,35 +1,24 @@
-"""Learns and forgets rows of requests: first on the disk, then in the model that answers."""
+"""Learns and forgets rows of requests: first on the disk, then in the model that predicts."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
-import secrets
 import shutil
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
-
-from anyio import to_thread
 
 from .._types import JsonObject, Label
 from ..errors import InvalidInput
 from ..estimator.naive_bayes import NaiveBayes
-from .problems import Problem, problem_of_error
-from .request_rows import JsonRow, RequestRows, label_place
-from .served_model import ServedModel, Snapshot, ready_snapshot, stamp_of
-from .write_ahead import (
-    LearnedEntry,
-    WriteAheadFile,
-    digest_of_file,
-    entry_json,
-    read_ahead_file,
-    runs_of_learning,
-    sync_folder,
-)
-
-LogEvent = Callable[..., None]
+from .exchange import Problem, problem_of_error
+from .request_rows import JsonRow, RequestRows, label_index
+from .served_model import ServedModel, Snapshot, ready_snapshot
+from .write_ahead import LearnedEntry, WriteAheadLog, digest_of_file, read_log, replace_safely
 
 
 class LearningRequest(NamedTuple):
@@ -41,84 +30,84 @@ class LearningRequest(NamedTuple):
     done: asyncio.Future[JsonObject]
 
 
-def labelled_rows(snapshot: Snapshot, asked: RequestRows, new_classes: bool) -> tuple[list[JsonRow], list[Label]]:
-    """Return rows without their classes, and these: a column of each row, or a list beside the rows."""
+def labelled_rows(snapshot: Snapshot, request: RequestRows, new_classes: bool) -> tuple[list[JsonRow], list[Label]]:
+    """Return rows without their classes, and these: a column of each row, or a list next to the rows."""
     target = snapshot.fitted.schema.target
-    given = asked.more.get("labels")
-    if given is None and target is None:
+    labels, rows = request.more.get("labels"), request.rows
+    if labels is None and target is None:
         raise Problem(422, 'The model does not name the column of the classes; send {"rows": [...], "labels": [...]}.')
-    if given is None:
-        for at, row in enumerate(asked.rows):
-            if row.get(str(target)) is None:
-                detail = f"Row {at} has no class: it has no value in column {target!r}."
-                raise Problem(422, detail, row=at, column=target)
-        given = [row[str(target)] for row in asked.rows]
-    if len(given) != len(asked.rows):
-        raise Problem(422, f"There are {len(asked.rows)} rows and {len(given)} labels; give one for each row.")
-    places = {label: k for k, label in enumerate(snapshot.labels)}
-    for at, label in enumerate(given):
+    if labels is None:
+        labels = [row.get(str(target)) for row in rows]
+        if None in labels:
+            row = labels.index(None)
+            detail = f"Row {row} has no class: it has no value in column {target!r}."
+            raise Problem(422, detail, row=row, column=target)
+    if len(labels) != len(rows):
+        raise Problem(422, f"There are {len(rows)} rows and {len(labels)} labels; give one for each row.")
+    for k, label in enumerate(labels):
         if label is None or isinstance(label, (dict, list)) or not new_classes:
-            label_place(places, label, target, at)
-    return [{name: row.get(name) for name in snapshot.fitted.schema.names} for row in asked.rows], list(given)
+            label_index(snapshot.labels, snapshot.indices, label, column=target, row=k)
+    return [{name: row.get(name) for name in snapshot.fitted.schema.names} for row in rows], list(labels)
 
 
 class Learner:
     """Changes one model by rows of requests.
 
-    A model of its own learns; what answers is a copy of it, replaced after the rows are on the disk.
+    A model of its own learns; what predicts is a copy of it, replaced after the rows are on the disk.
 
     Parameters
     ----------
     served : ServedModel
-        The model that answers.
-    ahead : WriteAheadFile
-        Where rows are written first.
+        The model that predicts.
+    path : Path
+        The write-ahead log.
     log : callable
-        Notes what happens.
+        Notes events.
     """
 
-    def __init__(self, served: ServedModel, ahead: WriteAheadFile, log: LogEvent) -> None:
-        self.served, self.ahead, self.log = served, ahead, log
+    def __init__(self, served: ServedModel, path: Path, log: Callable[..., None]) -> None:
+        self.served, self.ahead, self.log = served, WriteAheadLog(path), log
         self.model = NaiveBayes.from_fitted(served.now.fitted)
         self.sequence, self.unsaved = 0, 0  # the number of the last request, and how many are not in the model's file
         self._changing = threading.Lock()  # `partial_fit` is for one thread at a time
         self._waiting: list[LearningRequest] = []
         self._working: asyncio.Task[None] | None = None
 
-    # -- start ----------------------------------------------------------------------------------------------------
-
     def start(self, rebase: bool = False) -> None:
-        """Count the rows of the write-ahead file that the model does not have yet."""
+        """Count the rows of the write-ahead log that the model does not have yet."""
         self.ahead.lock()
-        digest = digest_of_file(self.served.path)
-        if not self.ahead.path.exists():
+        path, digest = self.ahead.path, digest_of_file(self.served.path)
+        if not path.exists():
             self.ahead.start(digest, 0)
             return
-        found = read_ahead_file(self.ahead.path)
-        if digest not in (found.model, found.saved) and found.entries and not rebase:
+        content = read_log(path)
+        if digest not in (content.model, content.saved) and content.entries and not rebase:
             raise InvalidInput(
-                f"{str(self.ahead.path)!r} holds {row_total(found.entries)} rows that were learned over another model "
-                f"than {str(self.served.path)!r} as it is now. Serve that one; or count them over this one by "
-                "--rebase; or drop them by deleting the file.",
-                path=str(self.ahead.path),
+                f"{str(path)!r} holds {sum(len(entry.rows) for entry in content.entries)} rows that were learned over "
+                f"another model than {str(self.served.path)!r} as it is now. Serve that one; or count them over this "
+                "one by --rebase; or drop them by deleting the file.",
+                path=str(path),
             )
-        if found.torn:
-            self.log("torn line ignored", file=str(self.ahead.path), bytes=found.torn)
-        entries = found.later if digest == found.saved else found.entries
-        for entry in runs_of_learning(entries):
-            self._count(entry.verb, entry.rows, entry.labels)
-        self.sequence, self.unsaved = found.sequence, len(entries)
-        if digest == found.model:
-            self.ahead.open(found.size)
+        if content.torn:
+            self.log("torn line ignored", file=str(path), bytes=content.torn)
+        entries = content.later if digest == content.saved else content.entries
+        for verb, run in groupby(entries, lambda entry: entry.verb):
+            together = list(run)
+            rows = [row for entry in together for row in entry.rows]
+            self._count(verb, rows, [label for entry in together for label in entry.labels])
+        self.sequence, self.unsaved = content.sequence, len(entries)
+        if digest == content.model:
+            self.ahead.open(content.size)
         else:
-            self.ahead.start(digest, found.sequence, entries)
+            self.ahead.start(digest, content.sequence, entries)
         self._publish()
-        self.log("replayed", model=self.served.name, requests=len(entries), rows=row_total(entries))
+        rows_counted = sum(len(entry.rows) for entry in entries)
+        self.log("replayed", model=self.served.name, requests=len(entries), rows=rows_counted)
 
     # -- requests -------------------------------------------------------------------------------------------------
 
     async def take(self, verb: str, rows: list[JsonRow], labels: list[Label]) -> JsonObject:
-        """Learn or forget rows; requests that come meanwhile are published together."""
+        """Learn or forget rows; requests that arrive meanwhile are published together."""
         done: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
         self._waiting.append(LearningRequest(verb, rows, labels, done))
         if self._working is None or self._working.done():
@@ -129,7 +118,7 @@ class Learner:
         """Take requests, all that wait at a time, in their order."""
         while self._waiting:
             requests, self._waiting = self._waiting, []
-            results = await to_thread.run_sync(self.take_all, requests)
+            results = await asyncio.to_thread(self.take_all, requests)
             for request, result in zip(requests, results, strict=True):
                 if request.done.done():
                     continue  # nobody waits for it
@@ -139,7 +128,7 @@ class Learner:
                     request.done.set_result(result)
 
     def take_all(self, requests: list[LearningRequest]) -> list[JsonObject | Exception]:
-        """Return what became of each request. Rows are on the disk before they count in any answer."""
+        """Return the result of each request. Rows are on the disk before they count in any prediction."""
         results: list[JsonObject | Exception] = []
         with self._changing:
             for request in requests:
@@ -165,7 +154,7 @@ class Learner:
             raise problem_of_error(error) from None
         entry = LearnedEntry(self.sequence + 1, request.verb, request.rows, request.labels)
         try:
-            self.ahead.add(entry_json(entry))
+            self.ahead.add(entry._asdict())
         except OSError as error:
             self.model = before
             self.log("write-ahead file failed", file=str(self.ahead.path), reason=str(error))
@@ -173,61 +162,46 @@ class Learner:
         self.sequence, self.unsaved = entry.sequence, self.unsaved + 1
 
     def _count(self, verb: str, rows: list[JsonRow], labels: list[Label]) -> None:
-        """Let the model learn or forget rows; whatever is raised leaves it as it was."""
+        """Let the model learn or forget rows; an error leaves it as it was."""
         change = self.model.partial_fit if verb == "learn" else self.model.forget
         change([self.served.now.reader.with_times(row) for row in rows], labels)
 
     def _publish(self) -> None:
-        """Let a copy of the model answer from now on; what is due to be fitted anew is fitted before it is copied."""
+        """Let a copy of the model predict from now on; weights that are due are fitted before it is copied."""
         fitted = type(self.model).from_fitted(self.model.fitted_).fitted_
         self.served.now = ready_snapshot(self.served.name, fitted, self.sequence)
 
     # -- the model's file -----------------------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Write the model to its file, and begin the write-ahead file anew; a crash in between loses nothing.
+        """Write the model to its file, and begin the write-ahead log again; a crash in between loses nothing.
 
-        The new file lies beside the old one, under a name of its own, when the write-ahead file notes its SHA-256;
-        then it takes the place of the old one. Whichever of both is found at the next start, the write-ahead file tells
-        which of its rows are in it.
+        The write-ahead log notes the SHA-256 of the new file before that takes the place of the old one. Whichever of
+        both is there at the next start, the log tells which of its rows are in it.
         """
         with self._changing:
             if not self.unsaved:
                 return
-            if self.served.is_replaced():
-                reason = "another program changed the model file; the learned rows stay in the write-ahead file"
-                self.log("not saved", model=self.served.name, reason=reason)
-                return
-            try:
-                self._save()
-            except (OSError, InvalidInput) as error:
-                self.log("not saved", model=self.served.name, reason=str(error))
+            reason = "another program changed the model file; the learned rows stay in the write-ahead file"
+            if not self.served.is_replaced():
+                try:
+                    self._save()
+                    return
+                except (OSError, InvalidInput) as error:
+                    reason = str(error)
+            self.log("not saved", model=self.served.name, reason=reason)
 
     def _save(self) -> None:
         path = self.served.path.resolve()
-        made = path.with_name(f".naively-{secrets.token_hex(8)}.tmp")
-        try:
-            self.model.save(made, rows=self.served.now.fitted.state.kept is not None)
+
+        def write(new: Path) -> None:
+            self.model.save(new, rows=self.served.now.fitted.state.kept is not None)
             with suppress(OSError):
-                shutil.copymode(path, made)
-            digest = digest_of_file(made)
-            self.ahead.add({"saved": digest})
-            made.replace(path)
-        except BaseException:
-            made.unlink(missing_ok=True)
-            raise
-        sync_folder(path)
-        self.served.stamp = stamp_of(self.served.path)
-        self.ahead.start(digest, self.sequence)
+                shutil.copymode(path, new)
+            self.ahead.add({"saved": digest_of_file(new)})
+
+        replace_safely(path, write)
+        self.served.stamp = self.served.stamp_now()
+        self.ahead.start(digest_of_file(path), self.sequence)
         self.unsaved = 0
         self.log("saved", model=self.served.name, revision=self.sequence)
-
-    def close(self) -> None:
-        """Save the model, and close the write-ahead file."""
-        self.save()
-        self.ahead.release()
-
-
-def row_total(entries: list[LearnedEntry]) -> int:
-    """Return how many rows some requests have."""
-    return sum(len(entry.rows) for entry in entries)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import signal
 import socket
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -21,93 +18,40 @@ import uvicorn
 from ..errors import InvalidInput
 from .access_log import AccessLog
 from .application import Application
-from .guard import LOOPBACK_NAMES, SHORTEST_TOKEN, Guard
+from .guard import is_loopback
 from .learning import Learner
-from .limits import Limits
-from .protocol import SlowClients, protocol_class
 from .served_model import ServedModel, open_models
-from .write_ahead import WriteAheadFile
+from .settings import ServerSettings
+from .slow_clients import SlowClients, protocol_class
 
-
-@dataclass(frozen=True)
-class ServerSettings:
-    """How models are served.
-
-    Parameters
-    ----------
-    host, port : str and int
-        Where the server listens; port 0 is any that is free.
-    token : str, optional
-        What requests have to know; needed unless the host is this machine.
-    allow_hosts : tuple of str
-        More names that the Host header may have.
-    learn : Path, optional
-        The write-ahead file, or its folder.
-    save_every : float, optional
-        Seconds between two times that learned rows are saved in the model's file, beside the end.
-    rebase : bool
-        Whether rows of another model in the write-ahead file are counted over this one.
-    new_classes : bool
-        Whether rows of new classes may be learned.
-    language : str
-        The language of the pages: "en" or "zh".
-    log : Path, optional
-        The file of the log; by default stderr.
-    quiet : bool
-        Whether the log leaves out requests that were answered well.
-    limits : Limits
-        What a request may cost.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8000
-    token: str | None = None
-    allow_hosts: tuple[str, ...] = ()
-    learn: Path | None = None
-    save_every: float | None = None
-    rebase: bool = False
-    new_classes: bool = False
-    language: str = "en"
-    log: Path | None = None
-    quiet: bool = False
-    limits: Limits = field(default_factory=Limits)
+SHORTEST_TOKEN = 16
 
 
 def serve_models(paths: list[Path], settings: ServerSettings, ready: Callable[[str], None]) -> None:
-    """Serve models until SIGTERM or Ctrl-C; `ready` is told the address once requests are answered."""
+    """Serve models until SIGTERM or Ctrl-C; `ready` is called with the address once requests get a response."""
     sock = bound_socket(settings)
-    log = AccessLog(settings.log, settings.quiet)
-    learners: dict[str, Learner] = {}
+    log = AccessLog(settings)
     try:
         with warnings_in_log(log):
             models = open_models(paths)
             learners = open_learners(models, settings, log)
             port = sock.getsockname()[1]
-            guard = guard_of(settings, port)
-            more = settings.new_classes, settings.language
-            application = Application(models, guard, settings.limits, log, learners, *more)
-            server = PatientServer(config_of(application, settings), log, learners, settings)
-            server.ready = lambda: ready(address_of(settings.host, port))
+            application = Application(models, learners, settings, log, port)
+            name = f"[{settings.host.strip('[]')}]" if ":" in settings.host else settings.host
+            server = PatientServer(application, lambda: ready(f"http://{name}:{port}/"))
+            for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises them again when it has ended
+                signal.signal(number, lambda number, frame: None)
             server.run(sockets=[sock])
             for learner in learners.values():
-                learner.close()
+                learner.save()
+                learner.ahead.close()
     finally:
         sock.close()
         log.close()
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether an address is of this machine alone."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
 def bound_socket(settings: ServerSettings) -> socket.socket:
-    """Return the socket that the server listens on; others than this machine may only come with a token."""
+    """Return the socket that the server listens on; other addresses than those of this machine need a token."""
     host, token = settings.host.strip("[]"), settings.token
     if not is_loopback(host) and token is None:
         raise InvalidInput(
@@ -135,52 +79,15 @@ def bound_socket(settings: ServerSettings) -> socket.socket:
     return sock
 
 
-def address_of(host: str, port: int) -> str:
-    """Return the address of the page."""
-    name = f"[{host.strip('[]')}]" if ":" in host else host
-    return f"http://{name}:{port}/"
-
-
-def guard_of(settings: ServerSettings, port: int) -> Guard:
-    """Return what decides who may ask."""
-    names = {*LOOPBACK_NAMES, *(name.lower() for name in settings.allow_hosts)}
-    local = is_loopback(settings.host)
-    if not local:
-        names |= {settings.host.lower(), socket.gethostname().lower()}
-    return Guard(tuple(sorted(names)), not local, settings.token, f"naively-{port}")
-
-
-def config_of(application: Application, settings: ServerSettings) -> uvicorn.Config:
-    """Return the settings of uvicorn; it keeps no log of its own."""
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)
-    # It warns of clients that went away; the log has a line for each of their requests.
-    logging.getLogger("asyncio").setLevel(logging.ERROR)
-    return uvicorn.Config(
-        application,
-        http=protocol_class(),
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        limit_concurrency=settings.limits.connections,
-        timeout_keep_alive=max(int(settings.limits.header_seconds), 1),
-        timeout_graceful_shutdown=max(int(settings.limits.shutdown_seconds), 1),
-        h11_max_incomplete_event_size=65_536,
-    )
-
-
 def open_learners(models: dict[str, ServedModel], settings: ServerSettings, log: AccessLog) -> dict[str, Learner]:
-    """Return what learns rows of each model, with those of the write-ahead files counted; none without --learn."""
+    """Return the learner of each model, with the rows of its write-ahead log counted; none without --learn."""
     if settings.learn is None:
         return {}
     many, learners = len(models) > 1 or settings.learn.is_dir(), dict[str, Learner]()
     if many:
         settings.learn.mkdir(parents=True, exist_ok=True)
     for name, served in models.items():
-        path = settings.learn / f"{name}.wal" if many else settings.learn
-        learners[name] = Learner(served, WriteAheadFile(path), log.event)
+        learners[name] = Learner(served, settings.learn / f"{name}.wal" if many else settings.learn, log.event)
         learners[name].start(settings.rebase)
     return learners
 
@@ -199,71 +106,62 @@ def warnings_in_log(log: AccessLog) -> Iterator[None]:
 
 
 class PatientServer(uvicorn.Server):
-    """Ends at SIGTERM and Ctrl-C when all requests are answered, and looks after slow clients meanwhile.
+    """Cuts off slow clients, writes the log and saves learned rows while it serves.
 
     Parameters
     ----------
-    config : uvicorn.Config
-        The settings of uvicorn.
-    log : AccessLog
-        The log, which is written here.
-    learners : dict of str to Learner
-        What is saved now and then.
-    settings : ServerSettings
-        The settings of the server.
+    application : Application
+        What responds to requests.
+    ready : callable
+        Called when the server listens.
     """
 
-    def __init__(
-        self, config: uvicorn.Config, log: AccessLog, learners: dict[str, Learner], settings: ServerSettings
-    ) -> None:
-        super().__init__(config)
-        self.log, self.learners, self.settings = log, learners, settings
-        self.slow = SlowClients(settings.limits)
-        self.ready: Callable[[], None] = lambda: None
+    def __init__(self, application: Application, ready: Callable[[], None]) -> None:
+        settings = application.settings
+        # uvicorn keeps no log of its own; asyncio would warn of clients that went away, whose requests are logged.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)
+        logging.getLogger("asyncio").setLevel(logging.ERROR)
+        super().__init__(
+            uvicorn.Config(
+                application,
+                http=protocol_class(),
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                limit_concurrency=settings.connections,
+                timeout_keep_alive=max(int(settings.timeout), 1),
+                timeout_graceful_shutdown=max(int(settings.shutdown_seconds), 1),
+                h11_max_incomplete_event_size=65_536,
+            )
+        )
+        self.application, self.ready, self.slow = application, ready, SlowClients(settings)
         self._saving: asyncio.Task[None] | None = None
-        self._save_at: float | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so."""
         await super().startup(sockets)
         self.ready()
+        if self.application.settings.save_every is not None:
+            self._saving = asyncio.create_task(self._save(self.application.settings.save_every))
+
+    async def _save(self, every: float) -> None:
+        """Save learned rows in the files of the models, every so many seconds."""
+        while not self.should_exit:
+            await asyncio.sleep(every)
+            for learner in self.application.learners.values():
+                await asyncio.to_thread(learner.save)
 
     async def on_tick(self, counter: int) -> bool:
-        """Look after connections and the log; uvicorn calls this ten times a second."""
+        """Check connections and write the log; uvicorn calls this ten times a second."""
+        log = self.application.log
         if counter % 3 == 0:
-            self.log.flush()
+            log.flush()
         if counter % 10 == 0:
             now = asyncio.get_running_loop().time()
             cut = self.slow.sweep(self.server_state.connections, now)  # type: ignore[arg-type]
             if cut:
-                self.log.event("slow clients cut off", connections=cut)
-            self._save_if_due(now)
+                log.event("slow clients cut off", connections=cut)
         return await super().on_tick(counter)
-
-    def _save_if_due(self, now: float) -> None:
-        """Save learned rows in the files of the models, every so often."""
-        every = self.settings.save_every
-        if every is None or not self.learners:
-            return
-        if self._save_at is None:
-            self._save_at = now + every
-        if now >= self._save_at and (self._saving is None or self._saving.done()):
-            self._save_at = now + every
-            self._saving = asyncio.create_task(self._save())
-
-    async def _save(self) -> None:
-        for learner in self.learners.values():
-            await asyncio.to_thread(learner.save)
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Handle signals; unlike uvicorn, do not raise them again at the end: ending by one is no failure."""
-        before = {number: signal.signal(number, self._end) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _end(self, number: int, frame: FrameType | None) -> None:
-        self.handle_exit(number, frame)

@@ -19,7 +19,7 @@ from ..counting import arrays
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..families import Bernoulli, Family, Settings, Words
-from ..model.estimate import empirical_prior, estimate, given_prior, uniform_prior
+from ..model.column_parts import empirical_prior, estimate, given_prior, uniform_prior
 from ..model.scorer import NaiveModel
 from ..stats import Axis, Counts, TableAccumulator
 from .base import COLUMN, AnyAccumulator, BaseNB, Parameters

@@ -14,7 +14,7 @@ from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays
 from ..errors import InvalidInput
 from ..families import Gaussian, Settings
-from ..model.estimate import empirical_prior, estimate, given_prior
+from ..model.column_parts import empirical_prior, estimate, given_prior
 from ..model.scorer import NaiveModel
 from ..stats import Axis, Counts, Moments, MomentsAccumulator
 from .base import COLUMN, BaseNB, Parameters, float_type

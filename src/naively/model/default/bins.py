@@ -40,20 +40,23 @@ def grid_of(
     """Return the grid for numeric columns, each with row weights, and categorical ones; and a remark on its limits.
 
     All columns share one resolution: how many bins or categories of a column pairs distinguish at most. It is the
-    finest that `most_features` allows.
+    finest that `most_features` allows; where not even two bins of each number are, it is that of the categories alone.
     """
     measured = in_threads(lambda column: measured_column(*column, recipe), numbers)
     wanted, most = coarse_bins(rows, recipe), most_features(classes, recipe)
     sizes = [min(wanted, len(column.fine)) for column in measured] + [len(column.labels) for column in categories]
-    resolution = finest_resolution(sizes, most - 1 - len(measured))
-    bins = [
-        merged_bins(name, column, min(resolution, wanted), recipe) for name, column in zip(names, measured, strict=True)
-    ]
+    room = most - 1 - len(measured)
+    resolution = finest_resolution(sizes, room)
+    coarse = min(resolution, wanted)
+    resolution = resolution or finest_resolution(sizes[len(measured) :], room)
+    bins = [merged_bins(name, column, coarse, recipe) for name, column in zip(names, measured, strict=True)]
     kept = [
         LabelValues(c.name, tuple(c.labels[:resolution]) if min(resolution, len(c.labels)) > 1 else ())
         for c in categories
     ]
-    return Grid(tuple(bins), tuple(kept)), remark_on(resolution, wanted, len(measured), categories)
+    merged = sum(size > max(coarse, 1) for size in sizes[: len(measured)])
+    remark = remark_on(resolution, coarse, merged, categories)
+    return Grid(tuple(bins), tuple(kept)), remark
 
 
 def finest_resolution(sizes: Sequence[int], room: int) -> int:
@@ -83,19 +86,19 @@ def most_features(classes: int, recipe: Recipe) -> int:
     return int(min(recipe.most_features, np.sqrt(PRODUCT_BYTES / 8 / max(classes, 1))))
 
 
-def remark_on(resolution: int, wanted: int, numbers: int, categories: Sequence[Categories]) -> str | None:
-    """Return the remark on what pairs do not distinguish; None if they distinguish everything."""
+def remark_on(resolution: int, bins: int, numbers: int, categories: Sequence[Categories]) -> str | None:
+    """Return the remark on what pairs do not distinguish; None if they distinguish everything.
+
+    The numbers are how many columns of numbers have fewer bins than rows could fill.
+    """
     more = [column.name for column in categories if len(column.labels) > max(resolution, 1)]
-    coarser = bool(numbers) and resolution < wanted
-    if not more and not coarser:
-        return None
-    if resolution == 0:
+    if resolution == 0 and (more or numbers):
         return f"{TOO_MANY} ({numbers + len(categories)}) to count pairs of them."
     names = f"{', '.join(map(repr, more[:NAMED]))}{', …' if len(more) > NAMED else ''}"
     of = f"{more[0]!r}" if len(more) == 1 else f"each of {len(more)} columns ({names})"
-    parts = [f"{resolution} bins of a number"] * coarser
+    parts = [f"{bins or 'no'} bins of a number"] * bool(numbers)
     parts += [f"the {resolution} most frequent labels of {of}"] * bool(more)
-    return f"{IN_PAIRS} {' and '.join(parts)} are distinguished."
+    return f"{IN_PAIRS} {' and '.join(parts)} are distinguished." if parts else None
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -154,16 +157,11 @@ def tail_cuts(value_rows: Floats, outermost: Mask, recipe: Recipe) -> set[int]:
     return {place for place in places if place < len(inner) - 1}
 
 
-def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int, recipe: Recipe) -> NumberBins:
-    """Return the bins of a column with these cuts, merged to at most a number of coarse ones."""
-    return merged_bins(name, measured_column(column, weights, recipe, cuts), bins, recipe)
-
-
 def merged_bins(name: str, column: MeasuredColumn, bins: int, recipe: Recipe) -> NumberBins:
     """Return the bins of a measured column, merged to at most a number of coarse ones."""
     fine = column.fine
     coarse = quantile_groups(fine, bins) if bins and len(column.cuts) else np.zeros(len(fine), dtype=np.int64)
-    wider = quantile_groups(fine, recipe.wide_bins)
+    wider = quantile_groups(fine, recipe.value_bins[0])
     cuts, middles = tuple(column.cuts.tolist()), tuple(column.middles.tolist())
     merged = tuple(coarse.tolist()), tuple(wider.tolist())
     return NumberBins(name, cuts, *merged, middles, column.low, column.high, column.center, column.scale)
@@ -180,27 +178,6 @@ def bin_medians(x: Floats, weights: Floats, fine: Floats) -> Floats:
     return np.asarray(first / 2 + second / 2)
 
 
-def with_middles_of(grid: Grid, numbers: Floats, weights: Floats) -> Grid:
-    """Return the grid with the middles of its bins from other rows, [row, column of numbers].
-
-    A middle is the median of the rows that the grid was made from, and so it may be the number of a row that was
-    forgotten; so may the number that nearly all rows shared, at which a column without a scale is clipped. Nothing that
-    was counted depends on either: cuts, coarse bins, bounds and scales stay.
-    """
-    found = []
-    for bins, column in zip(grid.numbers, numbers.T, strict=True):
-        there = ~np.isnan(column) & (weights > 0)
-        x, w = column[there], weights[there]
-        fine = np.asarray(np.bincount(np.searchsorted(bins.cuts, x), w, len(bins.coarse)), dtype=np.float64)
-        middles = (bin_medians(x, w, fine) / 2 - bins.center / 2) * 2 * bins.scale
-        bins = replace(bins, middles=tuple(middles.tolist()))
-        if not bins.scale:
-            usual = most_frequent_number(x, w)
-            bins = replace(bins, low=usual, high=usual, center=usual)
-        found.append(bins)
-    return Grid(tuple(found), grid.labels)
-
-
 def without_middles(grid: Grid, touched: Mask) -> Grid:
     """Return the grid with middles halfway between cuts in some of its fine bins, where there are no rows to look at.
 
@@ -215,12 +192,6 @@ def without_middles(grid: Grid, touched: Mask) -> Grid:
         middles = np.where(touched[begin:end], halfway, np.array(bins.middles))
         found.append(replace(bins, middles=tuple(middles.tolist())))
     return Grid(tuple(found), grid.labels)
-
-
-def most_frequent_number(x: Floats, weights: Floats) -> float:
-    """Return the most frequent number; 0 if there is none."""
-    values, value_rows = value_weights(x, weights)
-    return float(values[np.argmax(value_rows)]) if len(values) else 0.0
 
 
 def clipping_range(values: Floats, value_rows: Floats, clipped: float) -> tuple[float, float]:

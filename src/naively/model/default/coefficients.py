@@ -82,7 +82,8 @@ class CellLayout:
         size = int(self.grid.offsets[column + 1] - self.grid.offsets[column])
         codes = np.arange(size, dtype=np.int32)
         if column < len(self.grid.numbers):
-            return codes * np.int32(self.merged_bins) // np.int32(size) if size > self.merged_bins else codes
+            # From either end alike: the sign of a number does not matter.
+            return (2 * codes + 1) * self.merged_bins // (2 * size) if size > self.merged_bins else codes
         return np.where(codes < self.most_merged, codes, np.int32(-1))
 
     def codes(self, cells: Cells) -> Codes:
@@ -390,8 +391,8 @@ class RidgePath:
             if place
             else False
         )
-        states, best, lowest = self.states, None, np.inf
-        for ridge in recipe.coefficient_ridges if not empty and stage not in recipe.excluded else ():
+        states, best, lowest, title = self.states, None, np.inf, f"coefficients of {stage}"
+        for ridge in recipe.coefficient_ridges if not empty and title not in recipe.excluded else ():
             states = [state.fitted([*self.ridges, ridge]) for state in states]
             losses = self._losses(states)
             if is_clear(self.least - losses, self.weights):
@@ -403,4 +404,4 @@ class RidgePath:
         self.ridges.append(np.inf if best is None else best[0])
         if best is not None:
             self.chosen[stage], self.states = best
-            self.losses[f"coefficients of {stage}"] = mean_loss(self.least, self.weights)
+            self.losses[title] = mean_loss(self.least, self.weights)

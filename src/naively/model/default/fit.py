@@ -13,7 +13,7 @@ from .coefficients import Coefficients
 from .joint_counts import JointCounts
 from .likelihoods import COUNTS, REST, VECTORS
 from .pairs import PAIRS
-from .terms import Term
+from .rows import Term
 from .words import WORD_TERMS, WordCoefficients
 
 WordCoefficientsOf = Callable[[str], WordCoefficients]  # of a column of texts

@@ -29,9 +29,8 @@ from .joint_counts import JointCounts, count_jointly
 from .likelihoods import REST
 from .model import DefaultModel
 from .normal import NormalRows, chosen_settings, cross_terms
-from .rows import CrossFit, FittingRows, deal_out, effective_weights, fold_slices, log_loss, row_losses
+from .rows import CrossFit, FittingRows, Terms, deal_out, effective_weights, fold_slices, log_loss, row_losses
 from .screening import NO_GAIN, Screening, screen
-from .terms import Terms
 from .values import cross_values
 from .weights import Candidates, WeightFit, WeightProblem, own_ridge, start_weight
 from .words import fitted_words, spread

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._kernels import Scorer
 from ..._types import Codes, Floats, Matrices, Matrix, Places
 from ...counting import arrays
 from ...counting.arrays import joined_moments
@@ -19,14 +20,13 @@ from ...counting.wide import accumulated_statistic, add_wide, counted_width, emp
 from ...data.column import Column
 from ...families import Settings
 from ...families.categorical import LogTables
-from ...families.family import ScoreTerm, scores_of
+from ...families.family import ScoreTerm, TextTerm, scores_of
+from ...families.words import ModelWords
 from ...stats import Axis, Counts, Moments, Table, Tables
 from ...stats.accumulators import MomentsAccumulator
-from ..column_parts import INSIDE, LABELS
-from ..estimate import label_likelihood, likelihood, number_likelihoods
+from ..column_parts import INSIDE, LABELS, label_likelihood, likelihood, number_likelihoods
 from ..table_model import LabelColumn, TableModel, missing_table
-from .terms import Term, TermValues
-from .weighted_terms import WeightedTerm, WeightedTextTerm
+from .rows import Term, TermValues
 
 if TYPE_CHECKING:
     from .rows import CrossFit
@@ -174,3 +174,53 @@ def category_term(
 def matrix_name(key: str) -> str:
     """Return the name of the matrix of the other columns among those of a matrix."""
     return f"{INSIDE}rest {key}"
+
+
+# -- terms of the score times a weight ---------------------------------------------------------------------------------
+
+
+# A class that a likelihood rules out keeps a finite score under a weight: the least that all terms together can hold.
+LEAST_SCORE = -1e290
+
+
+@dataclass(frozen=True)
+class WeightedTerm:
+    """A term times a weight."""
+
+    term: ScoreTerm
+    weight: float
+
+    @property
+    def classes(self) -> Axis:
+        """The classes, in the order of the scores."""
+        return self.term.classes
+
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
+        """Have weight · log P(x | class) added to the scores."""
+        own = Scorer(np.zeros(len(self.term.classes)))
+        self.term.add_to(own, x, missing)
+        out = np.empty((x.shape[0], len(self.term.classes)))
+        own.log_joint(out, 1)
+        scorer.given(np.ascontiguousarray(self.weight * np.maximum(out, LEAST_SCORE)))
+
+
+@dataclass(frozen=True)
+class WeightedTextTerm(WeightedTerm):
+    """A term of texts times a weight."""
+
+    term: TextTerm
+
+    @property
+    def words(self) -> ModelWords:
+        """The words, in the order of their columns."""
+        return self.term.words
+
+    @property
+    def word_scores(self) -> Floats:
+        """The contribution of one occurrence of each word, [word, class]."""
+        return np.asarray(self.weight * self.term.word_scores)
+
+    def by_word(self, x: Matrix) -> tuple[Codes, Floats]:
+        """Return the numbers of the words of a single row, and the contribution of each, [word, class]."""
+        numbers, scores = self.term.by_word(x)
+        return numbers, self.weight * scores

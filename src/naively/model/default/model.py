@@ -27,9 +27,8 @@ from .grid import Cells, Grid, LabelPlaces, NumberBins, label_places
 from .joint_counts import JointCounts, log_shares
 from .likelihoods import COUNTS, REST, VECTORS, LikelihoodTerm, other_terms, vector_term
 from .pairs import Columns
-from .rows import FittingRows
+from .rows import FittingRows, Term
 from .tables import ModelTables, TableBuilder, TermCounts
-from .terms import Term
 from .words import DocumentRows, WordAssociations, word_associations
 
 CODES, LEVEL, INTERACTIONS, CELLS = (INSIDE + name for name in ("codes", "level", "interactions", "cells"))

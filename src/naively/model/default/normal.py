@@ -21,11 +21,10 @@ from ... import _kernels
 from ..._kernels import Scorer
 from ..._linear_algebra import cholesky, dot, leading_eigenvectors, product, solve_by_root
 from ..._threads import threads_here
-from ..._types import Floats, Longs, Matrix
+from ..._types import Flags, Floats, Longs, Matrix
 from ...stats import Axis
 from .grid import Cells, Grid
-from .rows import FittingRows, first_clear, row_losses
-from .terms import Term, Terms
+from .rows import FittingRows, Term, Terms, first_clear, row_losses
 
 if TYPE_CHECKING:
     from .rows import CrossFit
@@ -36,6 +35,7 @@ LINEAR, QUADRATIC = Term("linear"), Term("quadratic")
 ENOUGH = 2.0 - 1e-9
 # What was chosen, by name, next to the settings of other terms.
 RIDGE, COMPONENTS, SHRINKAGE = "linear ridge", "quadratic components", "quadratic shrinkage"
+NO_GAPS: Flags = np.zeros((0, 0), dtype=np.uint8)
 # The kernel reads the squares of a class in tiles of so many lines (`QuadraticForm::TILE`).
 TILE = 4
 
@@ -153,6 +153,21 @@ class Features:
                 out += lines[np.where(cells.codes[:, column] < end - begin, cells.codes[:, column], -1)]
         return out
 
+    @cached_property
+    def owners(self) -> Longs:
+        """The column of the grid that each direction is of."""
+        numbers = len(self.grid.numbers)
+        sizes = [max(column.size - 1, 0) for column in self.grid.labels]
+        return np.append(np.repeat(np.arange(numbers, numbers + len(sizes)), sizes), np.arange(numbers)).astype(
+            np.int64
+        )
+
+    def gaps(self, cells: Cells) -> Flags:
+        """Return whether the column of each direction has no value in a row, [row, direction]; empty if all have."""
+        numbers = len(self.grid.numbers)
+        gaps = np.hstack([cells.fine < 0, cells.codes[:, numbers:] < 0])
+        return np.ascontiguousarray(gaps[:, self.owners].view(np.uint8)) if gaps.any() else NO_GAPS
+
     def sizes(self) -> list[int]:
         """Return the numbers of components that are compared."""
         most = int(self.components.shape[1])
@@ -175,15 +190,30 @@ def contrasts(size: int) -> Floats:
 
 
 def cross_normal(
-    cross: CrossFit, x: Floats, moments: Moments, settings: Sequence[tuple[float, float]], folds: int
+    cross: CrossFit,
+    x: Floats,
+    moments: Moments,
+    settings: Sequence[tuple[float, float]],
+    folds: int,
+    gaps: Flags | None = None,
 ) -> Floats | None:
     """Return scores by the counts without each row's fold, for shrinkages and ridges, [setting, class, row].
 
-    They are of the rows of the first folds; None where a covariance is not positive.
+    They are of the rows of the first folds; None where a covariance is not positive. Where there are gaps, a missing
+    value contributes nothing to linear scores.
     """
     out = np.zeros((len(settings), len(moments.n), len(x)))
     given = np.array(settings, dtype=np.float64).reshape(-1, 2)
-    arguments: tuple[Any, ...] = (x, *moments, *cross.folded, given, folds, out, threads_here())
+    arguments: tuple[Any, ...] = (
+        x,
+        NO_GAPS if gaps is None else gaps,
+        *moments,
+        *cross.folded,
+        given,
+        folds,
+        out,
+        threads_here(),
+    )
     return out if _kernels.cross_normal(*arguments) else None
 
 
@@ -197,6 +227,11 @@ class NormalRows:
     def linear(self) -> Floats:
         """The rows along the directions."""
         return self.features.rows(self._cells, self.features.directions)
+
+    @cached_property
+    def gaps(self) -> Flags:
+        """Which directions have no value in a row."""
+        return self.features.gaps(self._cells)
 
     @cached_property
     def quadratic(self) -> Floats:
@@ -216,19 +251,21 @@ def chosen_settings(cross: CrossFit, rows: NormalRows) -> dict[str, float]:
     end = cross.rows.folds[folds - 1].stop
     weights, prior, y = cross.rows.effective[:end], cross.counts.prior[:, None], cross.rows.y[:end]
 
-    def losses(x: Floats, moments: Moments, settings: Sequence[tuple[float, float]]) -> list[Floats]:
-        scores = cross_normal(cross, x, moments, settings, folds)
+    def losses(
+        x: Floats, moments: Moments, settings: Sequence[tuple[float, float]], gaps: Flags = NO_GAPS
+    ) -> list[Floats]:
+        scores = cross_normal(cross, x, moments, settings, folds, gaps)
         if scores is None:
             return [np.full(end, np.inf)] * len(settings)
         by_weight = [[row_losses(prior + by * part[:, :end], y) for by in recipe.term_weights] for part in scores]
         return [min(part, key=lambda rows: dot(weights, rows)) for part in by_weight]
 
-    ridges = losses(rows.linear, features.moments, [(1.0, ridge) for ridge in recipe.linear_ridges])
+    ridges = losses(rows.linear, features.moments, [(1.0, ridge) for ridge in recipe.linear_ridges], rows.gaps)
     best = first_clear(ridges, weights)
     if not np.isfinite(ridges[best]).all():
         return {}
     out: dict[str, float] = {RIDGE: recipe.linear_ridges[best]}
-    if not features.sizes():
+    if not features.sizes() or QUADRATIC.kind in recipe.excluded:
         return out
 
     def quadratic(size: int, alpha: float) -> Floats:
@@ -250,7 +287,7 @@ def cross_terms(cross: CrossFit, rows: NormalRows) -> Terms:
     settings, features, folds = cross.settings, rows.features, len(cross.rows.folds)
     if RIDGE not in settings:
         return {}
-    linear = cross_normal(cross, rows.linear, features.moments, [(1.0, settings[RIDGE])], folds)
+    linear = cross_normal(cross, rows.linear, features.moments, [(1.0, settings[RIDGE])], folds, rows.gaps)
     out: Terms = {} if linear is None else {LINEAR: linear[0]}
     if COMPONENTS in settings:
         size, recipe = int(settings[COMPONENTS]), cross.counts.recipe
@@ -274,10 +311,15 @@ def add_linear(tables: TableBuilder) -> None:
     within -= product((moments.sums * known[:, None]).T, moments.sums)
     within[np.diag_indices_from(within)] += tables.settings[RIDGE]
     slopes = float(moments.n.sum()) * solve_by_root(positive_root(within), np.ascontiguousarray(means.T)).T
-    constants = -0.5 * (means * slopes).sum(axis=1)
-    # Only differences between classes matter; without what all share the numbers stay small.
+    # Each direction has its share of the constants, so that a missing value contributes nothing. Only differences
+    # between classes matter; without what all share the numbers stay small.
+    constants = -0.5 * means * slopes
+    constants -= constants.mean(axis=0)
     slopes -= slopes.mean(axis=0)
-    tables.add_slopes(weight * product(features.directions, slopes.T), weight * (constants - constants.mean()))
+    tables.add_slopes(weight * product(features.directions, slopes.T))
+    of_columns = np.zeros((len(features.grid.columns), len(slopes)))
+    np.add.at(of_columns, features.owners, weight * constants.T)
+    tables.add_constants(of_columns)
 
 
 def add_quadratic(tables: TableBuilder) -> None:
@@ -388,7 +430,7 @@ class QuadraticTable:
     def means(self, products: Floats, rows: float) -> Floats:
         """Return the mean contribution of each column, [column, class], given products of features of all rows."""
         along = product(products, self.components) / max(rows, 1e-300)  # [feature, component]
-        each = np.einsum("fc,kcd,fd->fk", self.components, self.squares, along, optimize=True)
+        each = np.einsum("fc,kcf->fk", self.components, product(self.squares, np.ascontiguousarray(along.T)))
         starts = np.concatenate([self.flags + np.arange(len(self.grid.numbers)), self.offsets[:-1]]).astype(np.int64)
         sizes = np.concatenate([np.ones(len(self.grid.numbers), dtype=np.int64), np.diff(self.offsets)])
         return np.stack([each[begin : begin + size].sum(axis=0) for begin, size in zip(starts, sizes, strict=True)])

@@ -20,7 +20,7 @@ from ..._types import Codes, Floats, Longs, Matrix, Singles
 from ...families.family import padded
 from ...stats import Axis
 from ...stats.accumulators import offsets_of
-from .terms import Term
+from .rows import Term
 
 if TYPE_CHECKING:
     from .rows import CrossFit

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._linear_algebra import dot
-from ..._types import Codes, Floats, Longs, Mask, Matrices, Places
+from ..._types import Codes, Floats, Longs, Matrices, Places, Singles
 from ...stats.accumulators import offsets_of
 from .grid import Cells
 
@@ -158,6 +158,21 @@ def first_clear(losses: Sequence[Floats], weights: Floats) -> int:
     return best
 
 
-def rows_of_weight(weights: Floats) -> Mask:
-    """Tell which rows have a weight above 0."""
-    return np.asarray(weights > 0)
+# -- names of terms ----------------------------------------------------------------------------------------------------
+
+
+class Term(NamedTuple):
+    """The name of a term: its kind, its resolution or its column of words, and its columns by place on the grid."""
+
+    kind: str
+    level: str | int | None = None
+    columns: tuple[int, ...] = ()
+
+    @property
+    def block(self) -> Term:
+        """The terms that share a weight at first: those of the same kind and resolution."""
+        return Term(self.kind, self.level)
+
+
+TermValues = Singles | Floats  # the values of a term for some rows, [class, row]
+Terms = dict[Term, TermValues]

@@ -98,8 +98,10 @@ def screen(
 
 
 def every_other(y: Codes) -> Places:
-    """Return every other row of each class."""
-    return np.sort(np.argsort(narrowest_codes(y), kind="stable")[::2])
+    """Return every other row of each class, whatever the order of the classes."""
+    order = np.argsort(narrowest_codes(y), kind="stable")
+    begins = np.searchsorted(y[order], y[order])
+    return np.sort(order[(np.arange(len(y)) - begins) % 2 == 0])
 
 
 # -- columns as they are rated -----------------------------------------------------------------------------------------

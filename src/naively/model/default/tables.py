@@ -20,7 +20,7 @@ from .grid import Grid
 from .joint_counts import JointCounts, log_shares
 from .normal import Features, QuadraticTable, add_linear, add_quadratic
 from .pairs import Columns, Interactions, add_pairs
-from .terms import Term
+from .rows import Term
 from .values import ValueLayout, add_values
 
 
@@ -146,7 +146,14 @@ class TableBuilder:
         """Add contributions [code, class] of a column: a number by its fine bins, or categories."""
         self._codes[column] += table
 
-    def add_slopes(self, slopes: Floats, bias: Floats) -> None:
+    def add_constants(self, constants: Floats) -> None:
+        """Add what every row that has a value in a column gets, [column, class]."""
+        numbers = len(self.counts.grid.numbers)
+        for column, line in enumerate(constants):
+            sizes = len(self._codes[column]) if column < numbers else self.counts.grid.columns[column].size
+            self._add_joint(column, np.tile(line, (sizes, 1)))
+
+    def add_slopes(self, slopes: Floats, bias: Floats | float = 0.0) -> None:
         """Add slopes of features, [feature, class], and a bias: indicators of categories come first, then numbers."""
         grid, numbers = self.counts.grid, len(self.counts.grid.numbers)
         self._slopes += slopes[len(slopes) - numbers :]

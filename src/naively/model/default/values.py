@@ -17,13 +17,15 @@ from ... import _kernels
 from ..._threads import threads_here
 from ..._types import Codes, Floats, Longs
 from ...stats.accumulators import offsets_of
-from .terms import Term, Terms
+from .rows import Term, Terms
 
 if TYPE_CHECKING:
     from .rows import CrossFit, FittingRows
     from .tables import TableBuilder, TermCounts
 
 VALUES, EACH, NEIGHBORS = "values", "each", "neighbors"
+# An ordinal column of fewer levels has no neighbors.
+FEWEST_LEVELS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +97,7 @@ def category_cells(counts: TermCounts, place: int) -> Iterator[tuple[Term, Codes
     """Give the terms of a column of categories, with the cell of each category."""
     column, codes = (len(counts.grid.numbers) + place,), np.arange(counts.tables[place].shape[1], dtype=np.int32)
     yield Term(VALUES, EACH, column), codes
-    if (levels := counts.levels(place)) >= counts.recipe.fewest_levels:
+    if (levels := counts.levels(place)) >= FEWEST_LEVELS:
         yield Term(VALUES, NEIGHBORS, column), np.where(codes < levels, codes // 2, np.int32(-1))
 
 

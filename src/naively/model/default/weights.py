@@ -18,8 +18,7 @@ from ..._types import Codes, Floats, Singles
 from ..recipe import Recipe
 from . import pairs, values, words
 from .pairs import PAIRS, PairColumns
-from .rows import CrossFit, is_clear, log_loss, mean_loss, row_losses
-from .terms import Term, Terms, TermValues
+from .rows import CrossFit, Term, Terms, TermValues, is_clear, log_loss, mean_loss, row_losses
 
 # A gain, in nats, that ends a fit where a ridge is chosen by gains of more than a nat. Numerical.
 ENOUGH = 0.02
@@ -87,7 +86,7 @@ def start_weight(block: Term, blocks: Iterable[Term]) -> float:
 
 def column_alone(term: Term, recipe: Recipe) -> bool:
     """Tell whether a term stands for its column where each column counts by itself."""
-    return term.level in (recipe.wide_bins, values.EACH) or words.column_alone(term)
+    return term.level in (recipe.value_bins[0], values.EACH) or words.column_alone(term)
 
 
 class Candidates(NamedTuple):

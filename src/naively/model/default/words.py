@@ -26,6 +26,7 @@ from ..._kernels import Scorer
 from ..._linear_algebra import dot
 from ..._threads import threads_here
 from ..._types import AnyArray, Codes, Floats, Hashes, Longs, Mask, Matrix, Places, Singles, SparseMatrix
+from ...counting.arrays import distinct_cells
 from ...data.column import Column
 from ...data.model_file.parts import dense_matrix, table_of_bytes, table_to_bytes
 from ...data.schema import Schema
@@ -37,8 +38,7 @@ from ...text import TextReader
 from ..column_parts import INSIDE
 from ..recipe import Recipe
 from .likelihoods import VECTORS
-from .rows import CrossFit, FittingRows, is_clear, mean_loss
-from .terms import Term, Terms, TermValues
+from .rows import CrossFit, FittingRows, Term, Terms, TermValues, is_clear, mean_loss
 
 if TYPE_CHECKING:
     from .coefficients import MeasuredScores
@@ -87,7 +87,7 @@ class DocumentRows:
     @classmethod
     def of(cls, x: Matrix, threads: int) -> DocumentRows:
         """Return the words of the rows of a matrix, sparse or dense."""
-        x = sparse.csr_array(x)
+        x = sparse.csr_array(distinct_cells(x))
         x = x if (x.data > 0).all() else sparse.csr_array(x > 0)
         return cls(sparse.csr_array((np.ones(x.nnz, dtype=np.float32), x.indices, x.indptr), shape=x.shape), threads)
 
@@ -288,6 +288,20 @@ class WordRows(NamedTuple):
     words: Codes
     lengths: Singles
 
+    @classmethod
+    def of(cls, starts: Longs, words: Codes, totals: Floats, kept: Codes) -> WordRows:
+        """Return the rows of some words, given those that have coefficients."""
+        places = np.full(len(totals), -1, dtype=np.int32)
+        places[kept] = np.arange(len(kept), dtype=np.int32)
+        return cls(*_kernels.words_with_offsets(starts, words, totals, places))
+
+    def subtract(self, texts: Singles, rows: FittingRows, some: slice) -> None:
+        """Take some of the rows out of the texts of each class that hold each word, [word, class]."""
+        starts = self.starts[some.start : some.stop + 1]
+        classes = np.repeat(rows.y[some], np.diff(starts))
+        weights = np.repeat(rows.weights[some], np.diff(starts))
+        np.subtract.at(texts, (self.words[starts[0] : starts[-1]], classes), weights.astype(np.float32))
+
     def squares(self, scales: Singles) -> Singles:
         """Return the sum of the scales of the words of each row, times its squared length."""
         out = np.empty(len(self.lengths), dtype=np.float32)
@@ -327,6 +341,13 @@ class WordState:
         of_words = (*self.words, self.scales, self.squares)
         of_rows = (self.scores, self.targets, self.weights, self.visited)
         _kernels.fit_word_offsets(*of_words, *of_rows, after, PASSES, TOLERANCE, self.table, self.residuals)
+
+    def coefficients(self, words: ModelWords, places: Codes) -> WordCoefficients:
+        """Return the coefficients that are not next to 0, given the places of their words."""
+        table = self.table[:, : self.scores.shape[1]]
+        table[np.abs(table) < LEAST] = 0.0
+        there = table.any(axis=1)
+        return WordCoefficients(words.lexicon, words.numbers[places[there]], table[there], self.ridge)
 
     def all_scores(self) -> Singles:
         """Return the scores of all rows with the coefficients, [row, class]."""
@@ -376,52 +397,39 @@ def fitted_words(
     """
     starts, words = associations.words_of(x)
     kept = frequent_words(words, len(associations.words), len(associations.classes))
-    if not len(kept) or not parts or "word coefficients" in recipe.excluded:
+    if not len(kept) or not parts or "coefficients of words" in recipe.excluded:
         return None
-    places = np.full(len(associations.words), -1, dtype=np.int32)
-    places[kept] = np.arange(len(kept), dtype=np.int32)
-    of_rows = WordRows(*_kernels.words_with_offsets(starts, words, associations.totals, places))
-    texts = associations.texts_of(kept)
+    of_rows = WordRows.of(starts, words, associations.totals, kept)
     order = np.argsort(x.hashes(), kind="stable").astype(np.int32)
 
     def start(part: MeasuredScores) -> WordState:
         """Return the state of rows that do not measure; those that do are in no count either."""
-        rest, visited = texts, order[rows.effective[order] > 0]
+        rest, visited = associations.texts_of(kept), order[rows.effective[order] > 0]
         if part.test is not None:
-            rest, visited = texts.copy(), visited[(visited < part.test.start) | (visited >= part.test.stop)]
-            begin, end = (int(of_rows.starts[row]) for row in (part.test.start, part.test.stop))
-            classes = np.repeat(rows.y[part.test], np.diff(of_rows.starts[part.test.start : part.test.stop + 1]))
-            weights = np.repeat(rows.weights[part.test], np.diff(of_rows.starts[part.test.start : part.test.stop + 1]))
-            np.subtract.at(rest, (of_rows.words[begin:end], classes), weights.astype(np.float32))
+            visited = visited[(visited < part.test.start) | (visited >= part.test.stop)]
+            of_rows.subtract(rest, rows, part.test)
         scales = word_scales(np.maximum(rest, 0), associations.rows, recipe.word_least_scale)
         return WordState(of_rows, scales, part.scores, rows.y, rows.effective, visited)
 
     tests = [part.test for part in parts if part.test is not None]
     weights = np.concatenate([rows.effective[test] for test in tests])
     states = [start(part) for part in parts]
-    if not all(state.unit > 0 for state in states):
-        return None
-    least = np.concatenate([state.losses(test) for state, test in zip(states, tests, strict=True)])
+    least = np.concatenate(list(map(WordState.losses, states, tests)))
     best, lowest, scores = None, np.inf, list[Singles]()
-    for ridge in recipe.word_ridges:
+    for ridge in recipe.word_ridges if all(state.unit > 0 for state in states) else ():
         for state in states:
             state.fit(ridge)
-        losses = np.concatenate([state.losses(test) for state, test in zip(states, tests, strict=True)])
+        losses = np.concatenate(list(map(WordState.losses, states, tests)))
         if is_clear(least - losses, weights):
             best, least, scores = ridge, losses, [state.all_scores() for state in states]
-        lowest = min(lowest, dot(weights, losses))
         if dot(weights, losses) > lowest * (1 + recipe.loss_rise):
             break
+        lowest = min(lowest, dot(weights, losses))
     if best is None:
         return None
     state = start(whole)
-    for ridge in recipe.word_ridges:
-        if ridge >= best:
-            state.fit(ridge)
-    table = state.table[:, : len(associations.classes)]
-    table[np.abs(table) < LEAST] = 0.0
-    there = table.any(axis=1)
-    lexicon, numbers = associations.words.lexicon, associations.words.numbers[kept[there]]
-    made = WordCoefficients(lexicon, numbers, table[there], state.ridge)
+    for ridge in recipe.word_ridges[: recipe.word_ridges.index(best) + 1]:
+        state.fit(ridge)
+    made = state.coefficients(associations.words, kept)
     moved = [part._replace(scores=by.T.astype(np.float64)) for part, by in zip(parts, scores, strict=True)]
     return made, mean_loss(least, weights), [whole._replace(scores=state.all_scores().T.astype(np.float64)), *moved]
