@@ -156,7 +156,8 @@ def digest_of_model(model: Any) -> str:
     """Return a digest of what was counted and fitted."""
     counts = model.counts_
     parts = [counts.rows, *(part for _, one in sorted(counts.columns.items()) for part in arrays_in(one))]
-    parts += [] if counts.joint is None else [counts.joint.fine, counts.joint.products]
+    learned = model.tuning_.learned
+    parts += [] if learned is None else [learned.joint.fine, learned.joint.products]
     return digest(*parts) + str(model.tuning_.to_json(counts.classes))
 
 

@@ -206,7 +206,7 @@ def test_what_goes_over_the_rows_again_keeps_the_cuts():
 def test_the_default_model_has_them_as_categories():
     together = learned(model="auto")
     assert [column.family.name for column in together.schema_] == [column.family.name for column in learned().schema_]
-    assert together.counts_.joint is not None
+    assert together.tuning_.learned is not None
     of = [cross_validate(TABLE, LABELS, families=FAMILIES, model=model).log_loss for model in ("auto", "textbook")]
     assert of[0] < of[1] + 0.02
 

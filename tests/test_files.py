@@ -17,7 +17,7 @@ from naively.counting import files as engine
 from naively.data import encoding as block
 from naively.data.target import arrow_target
 from naively.errors import InvalidSetting
-from naively.estimator import file_folds
+from naively.estimator import cross_validation
 from naively.files import columns as columns
 from naively.files import file as read
 from naively.judge.stratified_folds import StratifiedFolds
@@ -299,7 +299,7 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
 
 def test_folds_of_many_rows_score_some_of_them(tmp_path, monkeypatch, keep):
     path = cases.write_parquet(tmp_path / "t.parquet", ROWS)
-    monkeypatch.setattr(file_folds, "SCORED", 300)
+    monkeypatch.setattr(cross_validation, "SCORED", 300)
     keep(50)
     done = nv.fit_files(book(), path, "label", cv=2)
 
@@ -375,7 +375,7 @@ def test_a_scored_fit_of_many_rows_takes_bounded_memory(tmp_path):
     rows, scored, peak, joint = done.stdout.split()
 
     assert (int(rows), joint) == (20 * some, "True")
-    assert 100_000 < int(scored) <= file_folds.SCORED
+    assert 100_000 < int(scored) <= cross_validation.SCORED
     assert int(peak) < 512 * 1024
 
 

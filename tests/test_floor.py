@@ -161,9 +161,10 @@ def test_the_floor_falls_with_the_rows():
 def test_the_floor_follows_the_rows_that_come_and_go():
     X, y = table(400)
     nb = fitted(X[:200], y[:200]).partial_fit(X[200:], y[200:])
-    assert_allclose(nb.fitted_.without_lag().model.scorer.floor, floors(y), rtol=1e-12)
-    nb.forget(X[:200], y[:200])
-    assert_allclose(nb.fitted_.without_lag().model.scorer.floor, floors(y[200:]), rtol=1e-12)
+    nb.predict(X)  # half of the rows are new: the model is fitted again
+    assert_allclose(nb.fitted_.model.scorer.floor, floors(y), rtol=1e-12)
+    nb.forget(X[:200], y[:200]).predict(X)
+    assert_allclose(nb.fitted_.model.scorer.floor, floors(y[200:]), rtol=1e-12)
 
 
 def test_a_set_prior_moves_the_floor_of_a_fitted_model():

@@ -158,10 +158,10 @@ def test_a_language_that_is_not_there_is_refused(penguins):
 
 
 def test_pages_without_rows_are_small(penguins):
-    """Of adult: tables of 91 pairs of columns, of which each number has 21 bins; 194,000 bytes were seen."""
+    """Of adult: tables of 91 pairs of columns, of which each number has 21 bins, and of 40 triples; 259,000 bytes."""
     assert len(penguins[0].report().html.encode()) <= 80 * 1024
     table = shared_table("adult-train.csv.gz").iloc[:10_000]
-    assert len(nv.NaiveBayes().fit(table, target="income").report().html.encode()) <= 200 * 1000
+    assert len(nv.NaiveBayes().fit(table, target="income").report().html.encode()) <= 280 * 1000
 
 
 # -- which rows --------------------------------------------------------------------------------------------------------

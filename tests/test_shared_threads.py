@@ -51,8 +51,8 @@ def digest(nb, rows) -> str:
     for _, statistic in sorted(counts.columns.items()):
         names = ("n", "shift", "total", "squares")
         parts += [getattr(statistic, name) for name in names if hasattr(statistic, name)]
-    if counts.joint is not None:
-        parts += [counts.joint.fine, counts.joint.products]
+    if nb.tuning_.learned is not None:
+        parts += [nb.tuning_.learned.joint.fine, nb.tuning_.learned.joint.products]
     for part in parts:
         found.update(np.ascontiguousarray(part).tobytes())
     found.update("".join(map(str, nb.predict(rows).tolist())).encode())

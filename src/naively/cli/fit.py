@@ -261,8 +261,7 @@ def report_remarks(fitted: FittedClassifier, fit: FileFit, columns: int) -> list
     lines.append(missing_values_line(fitted, fit, fit.rows * columns))
     # All weights would fill many lines: `show` has them, and the scores below measure their effect.
     lines += render.tuning_lines(fitted)[: None if fitted.weights is None else 1]
-    reads_again = any(column.kind != "vectors" for column in fitted.schema)  # texts are read once
-    if fitted.weights is not None and reads_again and fit.passes > 1:
+    if fit.passes > 1:
         lines.append(f"The rows were read {fit.passes} times.")
     if unused := options_without_effect(fitted):
         have, them = ("has", "it") if len(unused) == 1 else ("have", "them")

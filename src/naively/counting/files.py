@@ -293,6 +293,13 @@ class FileRows:
         """Return whether a column is set aside if it has too many values: texts that `families` does not name."""
         return column.type == "text" and column.name not in self.asked
 
+    def finish(self) -> None:
+        """Report the progress as complete, where fewer passes were needed than expected."""
+        before, self.passes = self.passes[1], (self.passes[0], self.passes[0] + 1)
+        if self.progress is not None and self.passes[1] < before:
+            done = self.passes[1] * sum(self.source.bytes(at) for at in range(len(self.source.paths)))
+            self.progress(self.rows, done, done or None)
+
     def report_progress(self, part: LabeledBlock) -> None:
         """Report the progress of reading, if there is a callback."""
         if self.progress is not None:

@@ -212,9 +212,19 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -
     for column in counter.of_vectors:
         if column.name not in counter.readers:
             hashed += mix_hashes(vector_hashes(block_vectors(frame, column, 0, frame.rows)))
-    # The exact cells decide among rows that look alike, and among equal rows their class.
+    ranks = ranks_of_alike(numbers, hashed)
     exact = exact_numbers(counter, numbers), exact_labels(counter, codes)
-    return np.lexsort((y, *exact, ranks_of_alike(numbers, hashed), hashed))
+    # The exact cells decide among rows that look alike, and among equal rows the other rows of their class.
+    classes = hashes_of_classes(y, hashed + ranks), hashes_of_classes(y, exact[0] + exact[1])
+    return np.lexsort((*reversed(classes), *exact, ranks, hashed))
+
+
+def hashes_of_classes(y: Codes, hashed: Hashes) -> Hashes:
+    """Return a hash of all rows of its class for each row, given hashes of rows; names of classes do not matter."""
+    _, classes = np.unique(y, return_inverse=True)
+    out = np.zeros(int(classes.max(initial=-1)) + 1, dtype=np.uint64)
+    np.add.at(out, classes, mix_hashes(hashed))
+    return mix_hashes(out)[classes]
 
 
 def ranks_of_alike(numbers: Floats, hashed: Hashes) -> Hashes:

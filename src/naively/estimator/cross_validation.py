@@ -196,6 +196,7 @@ def _fit_in_memory(
     """Fit to rows that are all in memory, and score their folds as `cross_validate` does."""
     sample, schema = sampled_file(rows, counter), counter.schema
     state = counted_state(parameters, counter, rows)
+    rows.finish()
     held = state.tuning if tuning == "fixed" and parameters.leaves_choices else None
     splits = [(None, test) for test in tests]
     scores = scores_of_folds(parameters, sample, schema if held is None else state.schema, splits, held)

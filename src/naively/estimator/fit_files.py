@@ -122,11 +122,11 @@ def fit_files(
         The column of the row weights.
     cv : int, default=0
         With 2 or more, the number of folds of a cross-validation, which scores the model and the textbook model.
-        Folds are stratified. Up to 50,000 rows, at times twice as many, are kept in memory while they are counted, and
-        are scored as `cross_validate` scores them. More rows take one more pass: the counts of each fold are subtracted
-        from the total, cv + 1 models are held in memory, and all share their bins, which do not depend on the classes.
-        Of very many rows some are scored: as many as 2**21 probabilities allow. With `keep_counts`, the rows that are
-        kept are scored: all of them, or at most 20,000, whose folds are subtracted from the counts of all rows.
+        Folds are stratified. Up to 100,000 rows are kept in memory while they are counted, and are scored as
+        `cross_validate` scores them. More rows take one more pass: the counts of each fold are subtracted from the
+        total, and cv + 1 models are held in memory. Of very many rows some are scored: as many as 2**21 probabilities
+        allow. With `keep_counts`, the rows that are
+        kept are scored: all of them, or at most 50,000, whose folds are subtracted from the counts of all rows.
     keep_counts : str or Path, optional
         A folder to keep the counts of each file in; a file is read again only if it changed. Unless the model is the
         textbook model, up to 50,000 rows of each file are kept there, too, as they are: the model is then that of one

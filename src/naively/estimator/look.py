@@ -74,7 +74,7 @@ class Look:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows are kept, and not a sample: so it is of up to 40,000 rows."""
+        """Whether all rows are kept, and not a sample: so it is of up to 100,000 rows."""
         return self.seen.sample is None or self.seen.sample.complete
 
     @cached_property

@@ -65,7 +65,7 @@ class NaiveBayes(DeferredEstimator):
     model : {"auto", "textbook"}, default="auto"
         "auto" is the default model: values of single columns, pairs of columns, and a linear and a quadratic term of
         all columns, with weights fitted to the log loss of held-out rows, and coefficients of values, pairs, triples
-        and words if they lower it; `fit` reads the rows twice. "textbook": columns are independent within a class, each
+        and words if they lower it. "textbook": columns are independent within a class, each
         by its family. Fewer than 50 rows or more than 300 classes get the textbook model.
     estimate : {"bayes", "map", "mle"}, default="bayes"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
@@ -950,7 +950,7 @@ class NaiveBayes(DeferredEstimator):
             The file; `nv.load` reads it. An existing file is replaced when the new one is complete. It may be a URL of
             another file system, such as ``"s3://bucket/model.parquet"`` (by fsspec), or a file open for writing bytes.
         rows : bool, default=False
-            Whether the file also holds the rows that the model keeps, as they are: up to 20,000. The model that is
+            Whether the file also holds the rows that the model keeps, as they are: up to 50,000. The model that is
             loaded from it then learns, forgets and merges exactly as this one. By default a file holds no row.
 
         Raises

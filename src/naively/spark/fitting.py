@@ -1,8 +1,8 @@
 """Counts and models of rows of Spark.
 
 Tasks profile their rows: they count single columns and keep the rows of smallest content hash. The driver chooses bins
-by the sample that follows from all of them, tasks count pairs of columns in these bins, and the driver fits weights on
-the sample. The sample does not depend on how the data are partitioned, and neither does the model.
+of columns of the family `bins` by the sample of all rows, tasks count these columns and texts, and the driver fits the
+model to the sample. The sample does not depend on how the data are partitioned, and neither does the model.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def fit(
 ) -> NaiveBayes:
     """Return the classifier of rows of Spark: the same as one `NaiveBayes.fit` of all of them.
 
-    The default model takes two jobs: one profiles the rows, one counts pairs of columns; weights are fitted on the
-    driver, to up to 50,000 rows. The textbook model takes one job.
+    One job counts the rows and samples up to 50,000 of them, to which the driver fits the default model. Texts, and
+    bins without cuts, take a second job: they are counted once the first has shown how. The textbook model takes one
+    job, and two with such bins.
 
     Parameters
     ----------
@@ -87,10 +88,11 @@ def fit(
     rows, plan = count_plan(source, target, weight, ignore, parameters.families, parameters.unlabelled, session)
     if parameters.leaves_choices or uncut_columns(plan.schema):
         profile = total(rows, plan.look_bytes, Look)
-        if uncut_columns(plan.schema):
-            cut = plan._replace(schema=profile.schema_for(parameters))
-            profile = total(rows, cut.look_bytes, Look)
-        counts = total_counts(rows, plan._replace(schema=profile.schema_for(parameters)))
+        schema = profile.schema_for(parameters)
+        if uncut_columns(plan.schema) or schema.of_kind("vectors"):
+            counts = total_counts(rows, plan._replace(schema=schema))
+        else:
+            counts = counts_of_profile(profile, schema)
         nb = NaiveBayes.from_counts(counts, look=profile, **settings)
     else:
         counts, by_class = weighted_counts(total_counts(rows, plan), parameters.class_weight)
@@ -201,7 +203,18 @@ def count_plan(
 
 def total_counts(rows: SparkRows, plan: CountPlan) -> Counts:
     """Return the counts of all rows, of which one at least has a label."""
-    counts = total(rows, plan.count_bytes, Counts)
+    return counts_of_some_rows(total(rows, plan.count_bytes, Counts))
+
+
+def counts_of_profile(profile: Look, schema: Schema) -> Counts:
+    """Return the counts of all rows that were profiled, under a schema without texts."""
+    seen = profile.seen.counts
+    columns = {name: seen.columns[name] for name in schema.names}
+    return counts_of_some_rows(Counts(seen.classes, seen.rows, columns, schema))
+
+
+def counts_of_some_rows(counts: Counts) -> Counts:
+    """Refuse counts of no rows."""
     if not counts.rows.any():
         raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
     return counts

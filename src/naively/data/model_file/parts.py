@@ -12,6 +12,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from ..._types import AnyArray, Floats, Hashes, JsonObject, Longs, Matrix
+from ..arrow_arrays import numpy_floats
 from ..column import NOUNS, Type, same_kind
 from ..frame import Frame, FrameColumn
 from ..target import SoftLabels, Target
@@ -61,7 +62,7 @@ def arrays_of_bytes(data: bytes) -> tuple[dict[str, Floats], JsonObject]:
     table, said = table_of_bytes(data)
     arrays = {name: table.column(name).combine_chunks().flatten() for name in table.column_names}
     need(len(table) == 1 and all(array.null_count == 0 for array in arrays.values()), "a number is missing")
-    return {name: array.to_numpy(zero_copy_only=False) for name, array in arrays.items()}, said
+    return {name: numpy_floats(array) for name, array in arrays.items()}, said
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
