@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from naively.estimator.refresh import up_to_date
 from naively.model.joint.document_rows import DocumentRows
 from naively.model.joint.left_out import HeldOutRows
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,6 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
+from naively.estimator.update import up_to_date
 from naively.model.recipe import RECIPE
 from naively.stats import Axis, Counts, Table, WordTable
 

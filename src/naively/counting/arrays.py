@@ -17,7 +17,6 @@ from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..errors.message import RowNumber
 from ..stats import Axis, CodesAccumulator, CountsAccumulator, Moments, MomentsAccumulator, TableAccumulator
 from ..stats.accumulators import as_codes, as_weights
-from .wide import WideCells
 
 # The square of a larger number, summed over rows, would overflow.
 LARGEST = _kernels.LARGEST_NUMBER
@@ -176,7 +175,7 @@ class EncodedRows(NamedTuple):
 
     codes: Codes | None
     numbers: AnyArray | None
-    vectors: dict[str, WideCells]
+    vectors: dict[str, Matrix]
 
     @property
     def rows(self) -> int:
