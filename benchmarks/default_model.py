@@ -62,7 +62,7 @@ def main() -> int:
         return 0
     tasks = [task for kind in ("tabular", "text") if options.task in (None, kind) for task in all_tasks(options, kind)]
     tasks.sort(key=lambda task: -task[2])  # the longest first
-    with ProcessPoolExecutor(options.jobs, max_tasks_per_child=8) as pool:
+    with ProcessPoolExecutor(options.jobs) as pool:
         found = list(pool.map(measured, *zip(*((options, name, fold) for name, fold, _ in tasks), strict=True)))
     by_set: dict[str, list[dict[str, float]]] = {}
     for (name, *_), figures in zip(tasks, found, strict=True):

@@ -125,7 +125,7 @@ def cross_fit(y, numbers, codes, offsets, products) -> None:
     kernels.cross_pairs(codes, products, offsets, first, first + 1, *folds(y), 2.0, p, p, *results)
     of_numbers = products[:, 0, 0].copy(), products[:, 0, -COLUMNS:].copy(), products[:, -COLUMNS:, -COLUMNS:].copy()
     about = np.array([[0.3, 1.0]]), 5, np.zeros((1, CLASSES, ROWS))
-    assert kernels.cross_normal(numbers, *of_numbers, *folds(y), *about)
+    assert kernels.cross_normal(numbers, np.zeros((0, 0), np.uint8), *of_numbers, *folds(y), *about)
 
 
 def fit(rng, y, codes, offsets) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from naively.estimator.refresh import up_to_date
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
+from naively.estimator.update import up_to_date
 from naively.model.default.likelihoods import REST
 from naively.model.default.normal import LINEAR, QUADRATIC
 from naively.model.default.pairs import PAIRS

@@ -340,7 +340,14 @@ OF_PAIRS = {"codes": np.zeros((4, 2), np.int32), "products": np.ones((3, 6, 6)),
 OF_PAIRS |= {"first": np.array([0]), "second": np.array([1]), **ROWS, "pseudo": 2.0, "p": np.ones((4, 4))}
 OF_PAIRS |= {"error": np.ones((4, 4)), "effective": W, "sums": np.zeros((4, 4)), "slope": np.zeros(1)}
 OF_PAIRS |= {"curve": np.zeros(1)}
-OF_NORMAL = {"x": np.ones((4, 2)), "n": np.ones(3), "sums": np.ones((3, 2)), "products": np.ones((3, 2, 2)), **ROWS}
+OF_NORMAL = {
+    "x": np.ones((4, 2)),
+    "gaps": np.zeros((0, 0), np.uint8),
+    "n": np.ones(3),
+    "sums": np.ones((3, 2)),
+    "products": np.ones((3, 2, 2)),
+    **ROWS,
+}
 OF_NORMAL |= {"by": np.array([[0.5, 1.0]]), "folds": 2, "out": np.zeros((1, 3, 4))}
 TABLE = {"products": np.ones((3, 6, 6)), "offsets": PLACES, "first": np.array([0]), "second": np.array([1])}
 TABLE |= {"pseudo": 2.0, "weight": 1.0, "columns": np.array([[0, 1, -1]]), "lines": np.array([0])}

@@ -71,7 +71,7 @@ def entropy(y):
 
 
 def used(nb):
-    return nb.schema_.grid.names
+    return nb.tuning_.learned.joint.grid.names
 
 
 # Of each: rows, columns, and which accuracy is reached on rows never shown.
