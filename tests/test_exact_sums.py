@@ -1,5 +1,9 @@
 """Joint counts are exact: the same to the last bit in any order, in any parts, with any number of threads."""
 
+from dataclasses import replace
+from functools import reduce
+from operator import add
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,9 +12,12 @@ from hypothesis import strategies as st
 
 import naively as nv
 from naively import _kernels as kernels
+from naively.counting.counter import TableCounter
+from naively.counting.rows import count_rows, labeled_rows
+from naively.counting.sampled_rows import counted_blocks
 from naively.model.default.bins import measured_column, merged_bins
 from naively.model.default.grid import LEVEL_STEPS, Grid
-from naively.model.default.joint_counts import PRODUCT_UNIT
+from naively.model.default.joint_counts import PRODUCT_UNIT, count_jointly
 from naively.model.recipe import RECIPE
 from naively.stats.arithmetic import subtract
 
@@ -29,16 +36,21 @@ def table_of(rows, seed, missing=0.1):
 
 @pytest.fixture(scope="module")
 def laid_out():
-    """Return a table, its classes and its schema with a grid."""
+    """Return a table, its classes, its schema and a grid."""
     X, y = table_of(600, 0)
     X["n0"] += 2 * (y == "yes")
-    return X, y, nv.NaiveBayes().fit(X, y).schema_
+    nb = nv.NaiveBayes().fit(X, y)
+    return X, y, nb.schema_, nb.tuning_.learned.joint.grid
 
 
-def counted(laid_out, rows, **how):
-    X, y, schema = laid_out
-    weights = {name: by[rows] for name, by in how.items()}
-    return nv.count(X.iloc[rows], y[rows], schema=schema, **weights)
+def counted(laid_out, rows, sample_weight=None, threads=1):
+    """Return the counts of some rows, of single columns and of columns jointly."""
+    X, y, schema, grid = laid_out
+    weights = None if sample_weight is None else sample_weight[rows]
+    some = labeled_rows(X.iloc[rows], y[rows], None, weights, schema=schema)
+    counter = TableCounter(schema)
+    count_rows(counter, some, threads)
+    return counter.value(), count_jointly(counter, counted_blocks(counter, some), grid, threads)
 
 
 def same_bits(a, b):
@@ -53,14 +65,11 @@ def test_any_order_and_grouping_of_parts_gives_the_same_counts(laid_out, parts, 
     how = {"sample_weight": np.random.default_rng(1).integers(1, 6, 600).astype(float)} if weighted else {}
     once = counted(laid_out, whole, **how)
     few = [counted(laid_out, whole[part == at][::-1], **how) for at in order if (part == at).any()]
-    left, right = few[0], few[-1]
-    for other in few[1:]:
-        left = left + other
-    for other in few[-2::-1]:
-        right = other + right
-    assert left == right == once
-    assert same_bits(left.joint, right.joint)
-    assert same_bits(left.joint, once.joint)
+    counts, joint = zip(*few, strict=True)
+    assert reduce(add, counts) == reduce(add, counts[::-1]) == once[0]
+    left, right = reduce(add, joint), reduce(add, joint[::-1])
+    assert same_bits(left, right)
+    assert same_bits(left, once[1])
 
 
 @checked
@@ -70,31 +79,34 @@ def test_subtraction_gives_back_the_rest_to_the_bit(laid_out, seed, size):
     order = np.random.default_rng(seed).permutation(600)
     a, b = counted(laid_out, order[:size]), counted(laid_out, order[size:])
     for part, other in ((a, b), (b, a)):
-        rest = (a + b) - other
-        assert rest.joint == part.joint
-        assert same_bits(rest.joint, part.joint)
-        assert np.array_equal(rest.rows, part.rows)
+        rest, whole = (a[0] + b[0]) - other[0], a[0] + b[0]
+        nothing = replace(part[1], fine=0 * part[1].fine, products=0 * part[1].products)
+        left = (a[1] + b[1]).without(other[1]).on(part[1].classes)
+        assert same_bits(left, part[1].without(nothing))  # labels that no row has are gone from both
+        assert np.array_equal(rest.rows, part[0].rows)
         for name, found in rest.columns.items():
             if name.startswith("l"):
-                assert found == part.columns[name]
+                assert found == part[0].columns[name]
             else:
-                whole = (a + b).columns[name].on(found.classes)
-                assert np.array_equal(found.n, part.columns[name].n)
-                assert (np.abs(found.ssd - part.columns[name].ssd) <= 1e-12 * whole.squares).all()
+                assert np.array_equal(found.n, part[0].columns[name].n)
+                squares = whole.columns[name].on(found.classes).squares
+                assert (np.abs(found.ssd - part[0].columns[name].ssd) <= 1e-12 * squares).all()
 
 
 def test_other_weights_agree_up_to_rounding(laid_out):
     weights = np.random.default_rng(3).random(600)
-    a, b = (counted(laid_out, rows, sample_weight=weights) for rows in (np.arange(300), np.arange(300, 600)))
-    once = counted(laid_out, np.arange(600), sample_weight=weights)
+    (a, joint_a), (b, joint_b) = (
+        counted(laid_out, rows, sample_weight=weights) for rows in (np.arange(300), np.arange(300, 600))
+    )
+    once, joint = counted(laid_out, np.arange(600), sample_weight=weights)
     assert (a + b).agrees(once)
     assert (b + a).agrees(once)
+    assert np.allclose((joint_a + joint_b).products, joint.products)
 
 
 def test_threads_change_no_bit(laid_out):
-    X, y, _ = laid_out
-    one, two = (nv.NaiveBayes(n_jobs=threads).fit(X, y).counts_ for threads in (1, 2))
-    assert same_bits(one.joint, two.joint)
+    one, two = (counted(laid_out, np.arange(600), threads=threads)[1] for threads in (1, 2))
+    assert same_bits(one, two)
 
 
 # -- why sums are exact ----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 import naively as nv
 from naively.cli import main
-from naively.model.default import screening
+from naively.model.default import fitting
 from naively.model.default.likelihoods import REST
 from naively.model.recipe import RECIPE
 
@@ -253,8 +253,8 @@ def test_folds_of_a_file_choose_their_columns_anew(tmp_path, monkeypatch):
     X[:, 0] += 2.0 * y
     pd.DataFrame(X).add_prefix("n").assign(label=y).to_parquet(tmp_path / "wide.parquet")
     chosen = []
-    screen = screening.screen
-    monkeypatch.setattr(screening, "screen", lambda *given: chosen.append(screen(*given)) or chosen[-1])
+    screen = fitting.screen
+    monkeypatch.setattr(fitting, "screen", lambda *given, **how: chosen.append(screen(*given, **how)) or chosen[-1])
     nb = nv.NaiveBayes()
     done = nv.fit_files(nb, tmp_path / "wide.parquet", "label", cv=4)
     assert len({one.chose.size for one in chosen}) > 1  # on all rows, and on those outside each fold
