@@ -72,15 +72,15 @@ def test_columns_asked_for_are_counted_together_however_wide_the_table(narrow):
     X, y = either_or()
     nb = nv.NaiveBayes(columns=["a", "b"]).fit(X, y)
     assert (nb.predict(X) == y).mean() == 1.0
-    assert {"a", "b"} <= set(nb.counts_.joint.grid.names)
-    assert len(nb.counts_.joint.grid.names) < 50
+    assert {"a", "b"} <= set(nb.tuning_.learned.joint.grid.names)
+    assert len(nb.tuning_.learned.joint.grid.names) < 50
 
 
 def test_other_columns_tell_by_missing_values_where_these_count(narrow):
     X, y = weak()
     nb = nv.NaiveBayes(missing="value").fit(X[:300], y[:300])
-    model = nb.fitted_.model
     assert nb.tuning_.learned.weights.get(REST)
+    model = nb.fitted_.model
     assert sum(len(one.names) for one in model.others.values()) == 2 * (150 - len(model.counts.grid.names))
     assert (nb.predict(X[300:]) == y[300:]).mean() > 0.8
     assert np.allclose(nb.predict_proba(X[:3]), nb.predict_proba(X[:3].to_dict("records")))
@@ -154,7 +154,7 @@ def test_light_rows_find_the_columns_that_rows_find(narrow):
     X[:, :3] += 1.2 * y[:, None]
     light = nv.NaiveBayes().fit(X, y, sample_weight=np.full(400, 1 / 400))
     usual = nv.NaiveBayes().fit(X, y)
-    assert set(usual.counts_.joint.grid.names) == set(light.counts_.joint.grid.names)
+    assert set(usual.tuning_.learned.joint.grid.names) == set(light.tuning_.learned.joint.grid.names)
 
 
 @pytest.mark.parametrize("weights", [(5.0, 0.5), (9.0, 1.0), None], ids=["by class", "whole", "by chance"])
@@ -185,7 +185,7 @@ def test_numbers_of_light_rows_are_measured_like_rows():
 
 
 def learned(*pieces):
-    return DefaultFit(dict.fromkeys(pieces, 1.0), {}, np.zeros(2), {"a": 0.5}, 100)
+    return DefaultFit(dict.fromkeys(pieces, 1.0), {}, np.zeros(2), {"a": 0.5}, 100, None)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +230,5 @@ def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
     nb = nv.NaiveBayes().fit(X, y)
     made = [hint for hint in nb.schema_.hints if "In pairs of columns" in hint]
     assert len(made) == 1
-    nb.fitted_.state.counts.counter.together = None
     nb.calibrate(X, y)
     assert [hint for hint in nb.schema_.hints if "In pairs of columns" in hint] == made

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import copy
 import decimal
-import json
 import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
@@ -19,10 +17,8 @@ from scipy import sparse
 import naively as nv
 from naively.counting import kept_rows
 from naively.data import model_file
-from naively.data.frame import Frame
-from naively.errors import InvalidSetting, UnreadableFile, UnwritableFile
-
-from .test_store import reforged
+from naively.errors import InvalidSetting
+from naively.estimator.rows_in_files import rows_for_file, rows_of_part
 
 N = 160
 RNG = np.random.default_rng(0)
@@ -193,11 +189,12 @@ def test_rows_that_came_since_are_taken_in_first(tmp_path):
 def test_a_file_holds_no_row_unless_asked(tmp_path):
     nb = nv.NaiveBayes().fit({"name": [f"secret-{at}" for at in range(N)], "size": np.arange(N) % 5.0}, Y)
     back = saved(nb, tmp_path, rows=False)
-    assert json.loads(pq.ParquetFile(tmp_path / "m.parquet").metadata.metadata[b"naively"])["version"] < 7
+    assert list(model_file.read_model(tmp_path / "m.parquet").parts) == ["joint"]
+    assert b"secret-7" not in (tmp_path / "m.parquet").read_bytes()
     assert back.fitted_.state.kept is None
     assert str(back.kept_rows_) == "no row"
     assert str(saved(nb, tmp_path).kept_rows_) == f"all {N} rows, as they are"
-    assert json.loads(pq.ParquetFile(tmp_path / "m.parquet").metadata.metadata[b"naively"])["version"] == 7
+    assert list(model_file.read_model(tmp_path / "m.parquet").parts) == ["joint", "rows"]
 
 
 def test_a_model_from_a_file_without_rows_says_so(tmp_path):
@@ -206,9 +203,13 @@ def test_a_model_from_a_file_without_rows_says_so(tmp_path):
     with pytest.warns(nv.StaleWarning, match=r"holds no row.* save\(path, rows=True\)"):
         back.forget(taken(X, [0]), Y[:1])
     again = saved(nv.NaiveBayes().fit(X, Y), tmp_path, rows=False)
+    with pytest.warns(nv.StaleWarning, match="holds no row"):
+        again.partial_fit(X, Y)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        again.partial_fit(X, Y).predict(X)  # rows that come are kept, and their weights combined with those before
+        warnings.simplefilter("error")  # once is enough
+        again.partial_fit(X, Y).predict(X)
+    assert again.counts_.rows.sum() == 3 * N
+    assert again.kept_rows_.rows == 0
 
 
 @pytest.mark.parametrize("how", [{}, {"model": "textbook"}])
@@ -262,151 +263,15 @@ def test_rows_cost_little_room(tmp_path):
     assert sizes[1] - sizes[0] < nb.kept_rows_.nbytes
 
 
-# -- hostile files -----------------------------------------------------------------------------------------------------
-
-
-def with_rows(path):
-    """Write a model with rows whose part is the last: classes, a column of codes, one of numbers, sparse vectors."""
-    X = {"sky": ["a", "b", None, "b"] * (N // 4), "size": np.arange(N) % 7.0, "bag": COLUMNS["sparse"]}
-    nv.NaiveBayes().fit(X, Y, sample_weight=np.arange(N) % 3 + 1.0).save(path, rows=True)
-    return path
-
-
-FORGED_ROWS = {
-    "an unknown class": lambda groups: groups[-4][0].update({"class": "maybe"}),
-    "no class": lambda groups: groups[-4][0].update({"class": None}),
-    "another class": lambda groups: [row.update({"class": "yes"}) for row in groups[-4]],
-    "a negative weight": lambda groups: groups[-4][0].update(n=-1.0),
-    "no weight": lambda groups: groups[-4][0].update(n=None),
-    "an infinite weight": lambda groups: groups[-4][0].update(n=float("inf")),
-    "a heavier row": lambda groups: groups[-4][0].update(n=1e9),
-    "another column": lambda groups: groups[-3][0].update(column="(rows) size"),
-    "no column": lambda groups: groups[-3][0].update(column=None),
-    "a code without a label": lambda groups: groups[-3][-1].update(n=9.0),
-    "a negative code": lambda groups: groups[-3][-1].update(n=-1.0),
-    "half a code": lambda groups: groups[-3][-1].update(n=0.5),
-    "one row less": lambda groups: groups[-2].pop(),
-    "one row more": lambda groups: groups[-2].append(groups[-2][0]),
-    "a group more": lambda groups: groups.append(groups[-1]),
-    "a group less": lambda groups: groups.pop(),
-    "vectors out of order": lambda groups: groups[-1][1].update(n=1e6),
-    "half a place": lambda groups: groups[-1][1].update(n=0.5),
-    "no number in a vector": lambda groups: groups[-1][-1].update(n=None),
-}
-FORGED_FOOTERS = {
-    "no labels": lambda kept: kept.pop("labels"),
-    "a label twice": lambda kept: kept.update(labels=["no", "no"]),
-    "a label more": lambda kept: kept.update(labels=["no", "yes", {"odd": 1}]),
-    "another type of labels": lambda kept: kept.update(label_type="int"),
-    "labels of no type": lambda kept: kept.update(dtype="<M8[us]"),
-    "fewer rows": lambda kept: kept.update(rows=3),
-    "more rows": lambda kept: kept.update(rows=10**9),
-    "fewer rows than none": lambda kept: kept.update(rows=-1),
-    "rows are a word": lambda kept: kept.update(rows="all"),
-    "a limit that is a word": lambda kept: kept.update(limit="high"),
-    "a limit below all": lambda kept: kept.update(limit="1"),
-    "a limit beyond all": lambda kept: kept.update(limit=str(2**70)),
-    "hashes that are not there": lambda kept: kept.update(hashes=True),
-    "copies that are not there": lambda kept: kept.update(copies=True),
-    "soft labels that are not there": lambda kept: kept.update(soft=True),
-    "a column less": lambda kept: kept["columns"].pop(),
-    "a column twice": lambda kept: kept["columns"].append(kept["columns"][0]),
-    "another column": lambda kept: kept["columns"][0].update(name="colour"),
-    "columns in another order": lambda kept: kept["columns"].reverse(),
-    "a column without a name": lambda kept: kept["columns"][0].pop("name"),
-    "an unknown type": lambda kept: kept["columns"][1]["array"].update(type="complex"),
-    "numbers as texts": lambda kept: kept["columns"][1]["array"].update(type="string"),
-    "another kind of values": lambda kept: kept["columns"][1].update(of="vector"),
-    "levels are a number": lambda kept: kept["columns"][0].update(levels=3),
-    "too many labels": lambda kept: kept["columns"][0]["array"].update(labels=10**6),
-    "too few labels": lambda kept: kept["columns"][0]["array"].update(labels=1),
-    "wider vectors": lambda kept: kept["columns"][2].update(width=9),
-    "narrower vectors": lambda kept: kept["columns"][2].update(width=1),
-    "vectors of texts": lambda kept: kept["columns"][2].update(dtype="<U3"),
-    "more numbers than there are": lambda kept: kept["columns"][2].update(stored=10**6),
-    "a matrix": lambda kept: kept.update(matrix={"cells": 5}),
-}
-
-
-def refused(path):
-    """Check that a file is refused in a sentence, by Python and so by the command."""
-    with pytest.raises(UnreadableFile, match=r"not what Naively writes|makes no classifier"):
-        nv.load(path)
-
-
-def test_a_forged_file_with_rows_is_read_if_nothing_is_wrong_with_it(tmp_path):
-    whole = nv.load(with_rows(tmp_path / "m.parquet"))
-    again = nv.load(reforged(tmp_path / "m.parquet"))
-    assert again.kept_rows_.rows == whole.kept_rows_.rows == N
-
-
-@pytest.mark.parametrize("change", FORGED_ROWS)
-def test_rows_that_cannot_be_ours_are_refused(tmp_path, change):
-    refused(reforged(with_rows(tmp_path / "m.parquet"), rows=FORGED_ROWS[change]))
-
-
-@pytest.mark.parametrize("change", FORGED_FOOTERS)
-def test_a_footer_of_rows_that_cannot_be_ours_is_refused(tmp_path, change):
-    refused(reforged(with_rows(tmp_path / "m.parquet"), said=lambda said: FORGED_FOOTERS[change](said["kept"])))
-
-
-def test_damaged_rows_are_refused(tmp_path):
-    data = with_rows(tmp_path / "m.parquet").read_bytes()
-    for at in range(4, len(data), len(data) // 60):
-        (tmp_path / "damaged.parquet").write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        with pytest.raises(UnreadableFile, match=r"damaged|no complete key"):
-            nv.load(tmp_path / "damaged.parquet")
-
-
-def test_rows_that_no_file_can_hold_are_refused(tmp_path):
-    """The error says which type it is, and no file is left."""
-    nb = nv.NaiveBayes().fit({"size": np.arange(N) % 7.0}, Y)
-    kept = nb.fitted_.state.kept.together()
-    stored = model_file.StoredRows(
-        Frame({"size": kept.held.source.columns["size"].on(pa.array([b"x"] * N))}, N),
-        *(kept.held.target, None, None, None, None, None),
-    )
-    with pytest.raises(UnwritableFile, match="rows with values of the type binary"):
-        model_file.write_model(tmp_path / "m.parquet", nb.counts_, {}, None, None, stored)
-    assert not list(tmp_path.iterdir())
-
-
-def test_hashes_that_do_not_follow_from_rows_come_back(tmp_path, keep):
+def test_hashes_that_do_not_follow_from_rows_come_back(keep):
     """Rows that count less, as they grow old, keep the hashes that they were chosen by."""
     keep(N // 2)
     X = {"size": RNG.normal(size=N)}
     kept = nv.NaiveBayes().fit(X, Y).fitted_.state.kept.in_order() * 0.5
     nb = nv.NaiveBayes().fit(X, Y, sample_weight=np.full(N, 0.5))
-    from naively.estimator.rows_in_files import rows_for_file, rows_of_file
-
     stored = rows_for_file(kept)
-    model_file.write_model(tmp_path / "m.parquet", nb.counts_, {}, None, None, stored)
-    back = rows_of_file(model_file.read_model(tmp_path / "m.parquet").kept, nb.schema_, nb.counts_, None)
+    back = rows_of_part(model_file.rows_to_bytes(stored), nb.schema_, nb.counts_, None)
     assert isinstance(back, kept_rows.KeptRows)
     assert stored.hashes is not None
     assert_array_equal(back.hashes, kept.hashes)
     assert_array_equal(back.held.weights, kept.held.weights)
-
-
-@pytest.mark.parametrize("one_by_one", [False, True])
-@pytest.mark.parametrize("few", [5, 30, 60])
-def test_a_model_of_few_rows_goes_on_nearly_as_one_fit_though_its_file_held_no_row(few, one_by_one, tmp_path):
-    rng = np.random.default_rng(1)
-    a, b = rng.choice(list("xyz"), 3000), rng.choice(list("xyz"), 3000)
-    X, y = pd.DataFrame({"a": a, "b": b, "c": rng.normal(size=3000)}), np.where(a == b, "same", "other")
-    nb = saved(nv.NaiveBayes().fit(X[:few], y[:few]), tmp_path, rows=False)
-    if one_by_one:
-        for row, label in zip(X[few:1000].to_dict("records"), y[few:1000], strict=True):
-            nb.partial_fit(row, label)
-    else:
-        nb.partial_fit(X[few:1000], y[few:1000])
-    once = nv.NaiveBayes().fit(X[:1000], y[:1000])
-    assert nb.kept_rows_.rows == 1000 - few
-    assert not nb.kept_rows_.complete
-    assert nb.score(X[1000:], y[1000:]) >= once.score(X[1000:], y[1000:]) - 0.01  # 0.56 by the textbook model
-    nb.forget(X[: few // 2], y[: few // 2]).forget(X[500:1000], y[500:1000])
-    assert nb.counts_.rows.sum() == 500 - few // 2
-    assert nb.score(X[1000:], y[1000:]) >= once.score(X[1000:], y[1000:]) - 0.03
-    with pytest.warns(nv.CombinedWeightsWarning):
-        both = nv.merge(nb, once)
-    assert both.score(X[1000:], y[1000:]) >= once.score(X[1000:], y[1000:]) - 0.03

@@ -92,7 +92,7 @@ def model_of_file(
     """Return the fitted model of what was read from a file."""
     try:
         return _fitted_model_of(stored, functions or {})
-    except (ArithmeticError, AttributeError, LookupError, InvalidSetting, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
         found = f"it holds counts, but what else it says makes no classifier ({error!r})"
         raise UnreadableFile(path, f"{found}; if another version of Naively wrote it, fit the model again") from None
 
@@ -186,7 +186,7 @@ def _stored_tuning(data: JsonObject, counts: Counts, parts: Mapping[str, bytes])
     """Return what was tuned, with the joint counts and the coefficients of words that stand in parts of their own."""
 
     def words(name: str) -> WordCoefficients:
-        return WordCoefficients.of_bytes(parts[f"words of {name}"], counts.columns[name].lexicon)
+        return WordCoefficients.of_bytes(parts[f"words of {name}"], counts.columns[name].lexicon, len(counts.classes))
 
     joint = JointCounts.of_bytes(parts["joint"], counts.classes) if "joint" in parts else None
     return Tuning.from_json(data, counts.classes, joint, words)

@@ -129,7 +129,8 @@ def rows_of_part(data: bytes, schema: Schema, counts: Counts, class_weights: Map
     assert kept.hashes is not None
     if kept.limit is not None and len(kept.hashes) and kept.hashes[-1] > kept.limit:
         raise ValueError("a row is kept that was to be dropped")
-    if stored.copies is not None and (kept.hashes[1:] <= kept.hashes[:-1]).any():
+    falls, stands = kept.hashes[1:] < kept.hashes[:-1], kept.hashes[1:] == kept.hashes[:-1]
+    if falls.any() or (kept.limit is not None and (kept.copies is None or stands.any())):
         raise ValueError("rows that are kept stand twice, or not in their order")
     return kept
 

@@ -93,7 +93,13 @@ class Tuning:
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
         if (bias is not None and len(bias) != len(classes)) or not LEAST_SCALE <= data["scale"] <= LARGEST_SCALE:
             raise KeyError("bias or scale")
-        own: JsonObject = {"bias": bias, "classes": tuple(classes.labels)}
+        own: JsonObject = {"bias": bias, "classes": tuple(classes.labels), "rows": float(data["rows"])}
+        own |= {name: bool(data[name]) for name in ("calibrated", "fresh", "held_out")}
+        own |= {name: None if (by := data[name]) is None else float(by) for name in ("loss_before", "loss_after")}
+        if isinstance(chosen := data["smoothing"], dict):
+            own["smoothing"] = {str(name): float(by) for name, by in chosen.items()}
+        else:
+            own["smoothing"] = None if chosen is None else float(chosen)
         if "learned" in data:
             if joint is None:
                 raise KeyError("joint")

@@ -228,8 +228,10 @@ def sparse_matrix(lists: pa.Array, width: int) -> Matrix:
     """Return the sparse matrix whose rows are lists of places and values."""
     need(pa.types.is_large_list(lists.type) and lists.null_count == 0, "vectors are no lists")
     cells = lists.flatten()
-    place, value = (cells.field(name).to_numpy(zero_copy_only=False) for name in ("place", "value"))
-    need(cells.null_count == 0 and place.dtype.kind == "i" and value.dtype.kind in "biuf", "vectors hold no numbers")
+    parts = [cells, cells.field("place"), cells.field("value")]
+    place, value = (part.to_numpy(zero_copy_only=False) for part in parts[1:])
+    whole = all(part.null_count == 0 for part in parts) and place.dtype.kind == "i" and value.dtype.kind in "biuf"
+    need(whole and np.isfinite(value).all(), "vectors hold no numbers")
     need(len(place) == 0 or (place.min() >= 0 and place.max() < width), "a cell lies outside its vector")
     starts = lists.offsets.to_numpy(zero_copy_only=False)
     return sparse.csr_array((np.array(value), np.array(place), starts - starts[0]), shape=(len(lists), width))

@@ -81,16 +81,15 @@ class DefaultFit:
         weights = {Term(kind, level, tuple(columns)): float(by) for kind, level, columns, by in data["weights"]}
         settings = {str(name): float(value) for name, value in data["settings"].items()}
         bias = np.array([float(by) for by in data["bias"]])
-        finite = np.isfinite([*weights.values(), *settings.values(), *bias]).all()
+        loss = {str(name): float(value) for name, value in data["loss"].items()}
+        finite = np.isfinite([*weights.values(), *settings.values(), *bias, *loss.values()]).all() and loss
         if len(bias) != classes or not finite:
             raise KeyError("weights")
         cells = None if data["coefficients"] is None else Coefficients.from_json(data["coefficients"], classes)
         of_words = {name: words(name) for name in data["words"]}
         if cells is not None and not cells.fits(joint.grid):
             raise KeyError("coefficients")
-        return cls(
-            weights, settings, bias, data["loss"], int(data["rows"]), joint, bool(data["copies"]), cells, of_words
-        )
+        return cls(weights, settings, bias, loss, int(data["rows"]), joint, bool(data["copies"]), cells, of_words)
 
 
 def described_terms(weights: Mapping[Term, float], owners: Sequence[str]) -> list[str]:

@@ -191,8 +191,25 @@ class Grid:
         laid: Iterable[JsonObject] = (
             {n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"]
         )
-        labels = (LabelValues(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"])
-        return cls(tuple(NumberBins(**bins) for bins in laid), tuple(labels))
+        numbers = [NumberBins(**part) for part in laid]
+        labels = [LabelValues(values["name"], tuple(map(from_json, values["labels"]))) for values in data["labels"]]
+        grid = cls(tuple(numbers), tuple(labels))
+        distinct = [grid.names, *([(type(label), label) for label in values.labels] for values in labels)]
+        if not all(map(are_bins, numbers)) or any(len(set(names)) < len(names) for names in distinct):
+            raise ValueError("a grid is none")
+        return grid
+
+
+def are_bins(bins: NumberBins) -> bool:
+    """Tell whether bins from a file can be those of a column: other ones would be read beyond their end."""
+    on_scale = np.array([*bins.middles, bins.low, bins.high, bins.center, bins.scale], dtype=np.float64)
+    whole = len(bins.coarse) == len(bins.wider) == len(bins.middles) == len(bins.cuts) + 1
+    in_order = bool((np.diff(np.array(bins.cuts, dtype=np.float64)) > 0).all())
+    merged = all(
+        all(type(place) is int for place in places) and places[0] == 0 and set(np.diff(places).tolist()) <= {0, 1}
+        for places in (bins.coarse, bins.wider)
+    )
+    return whole and in_order and merged and bool(np.isfinite([*on_scale, *bins.cuts]).all()) and bins.scale >= 0
 
 
 def label_places(places: Sequence[Codes]) -> LabelPlaces:

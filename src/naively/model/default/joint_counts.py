@@ -109,13 +109,19 @@ class JointCounts:
         """Return the counts that `to_bytes` wrote, whose classes are these."""
         arrays, said = arrays_of_bytes(data)
         grid, labels = Grid.from_json(said["grid"]), [from_json(label) for label in said["classes"]]
-        fine, half = arrays["fine"].reshape(len(labels), -1), arrays["products"].reshape(len(labels), -1)
-        if tuple(labels) != tuple(classes.labels) or not (np.isfinite(half).all() and np.isfinite(fine).all()):
-            raise KeyError("joint")
-        products = np.zeros((len(labels), grid.features, grid.features))
-        upper = np.triu_indices(grid.features)
-        products[:, *upper], products[:, upper[1], upper[0]] = half, half
-        return cls(classes, grid, fine, products)
+        shape = len(labels), grid.features * (grid.features + 1) // 2
+        fine, half = (arrays[name].astype(np.float64) for name in ("fine", "products"))
+        if [tuple(map(type, labels)), labels] != [tuple(map(type, classes.labels)), list(classes.labels)]:
+            raise ValueError("other classes were counted jointly")
+        if len(fine) != len(labels) * grid.fine_bins or len(half) != shape[0] * shape[1]:
+            raise ValueError("joint counts do not fit their grid")
+        products, upper = np.zeros((len(labels), grid.features, grid.features)), np.triu_indices(grid.features)
+        products[:, *upper], products[:, upper[1], upper[0]] = half.reshape(shape), half.reshape(shape)
+        flags = products[:, : grid.features - len(grid.numbers), : grid.features - len(grid.numbers)]
+        counts = (fine, flags, np.diagonal(products, axis1=1, axis2=2))
+        if not np.isfinite(half).all() or not all((part >= 0).all() and np.isfinite(part).all() for part in counts):
+            raise ValueError("joint counts are negative or not finite")
+        return cls(classes, grid, fine.reshape(len(labels), -1), products)
 
     @property
     def touched(self) -> Mask:
