@@ -146,7 +146,8 @@ def test_fifty_columns_of_noise_cost_less_than_half_a_point():
 def test_names_of_classes_change_no_prediction(kind):
     """In any alphabetical order of the classes, even where many rows differ in nothing but their class.
 
-    But for rounding: weights are fitted to differences to the first class, in single precision.
+    But for rounding: weights are fitted to differences to the first class, in single precision, until the loss falls by
+    less than 1e-9 of itself.
     """
     rng = np.random.default_rng(7)
     y = rng.choice(["a", "b", "c"], 300, p=[0.5, 0.3, 0.2])
@@ -161,7 +162,7 @@ def test_names_of_classes_change_no_prediction(kind):
         called = dict(zip("abc", names, strict=True))
         after = auto(X, np.array([called[label] for label in y]), sample_weight=weights)
         columns = [after.classes_.tolist().index(called[label]) for label in before.classes_]
-        assert np.allclose(after.predict_proba(X)[:, columns], before.predict_proba(X), rtol=0, atol=1e-6)
+        assert np.allclose(after.predict_proba(X)[:, columns], before.predict_proba(X), rtol=0, atol=1e-5)
 
 
 # -- how the table is written ----------------------------------------------------------------------------------------
