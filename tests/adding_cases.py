@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from naively.estimator.refresh import up_to_date
 from scipy import sparse
 
 import naively as nv
 from naively.counting import sample
+from naively.estimator.update import up_to_date
 
 SIZE = 120
 RNG = np.random.default_rng(17)

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 from hypothesis import strategies as st
-from naively.stats.pairs import JointCounts
 
 from naively import _kernels as kernels
 from naively.model.default.grid import Cells, Grid, LabelValues, NumberBins
+from naively.model.default.joint_counts import JointCounts
 from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
 from naively.model.default.tables import ModelTables, TableBuilder, TermCounts
 from naively.model.recipe import RECIPE, Recipe

@@ -51,16 +51,11 @@ def usual():
 # -- missing values ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", EVERYWHERE)
-def test_a_name_for_no_value_is_missing_in_any_column(tmp_path, usual, text):
-    table = marked(text, list(PENGUINS))
-    assert book(file_of(tmp_path / "t.csv", table)).counts_ == usual.counts_
-    assert book(table).counts_ == usual.counts_
-
-
-@pytest.mark.parametrize("text", AMONG_NUMBERS)
-def test_more_names_are_missing_among_numbers(tmp_path, usual, text):
-    table = marked(text, MEASURED)
+@pytest.mark.parametrize(
+    ("text", "marks"), [*((text, list(PENGUINS)) for text in EVERYWHERE), *((text, MEASURED) for text in AMONG_NUMBERS)]
+)
+def test_names_for_no_value_are_missing_in_any_column_and_more_of_them_among_numbers(tmp_path, usual, text, marks):
+    table = marked(text, marks)
     assert book(file_of(tmp_path / "t.csv", table)).counts_ == usual.counts_
     assert book(table).counts_ == usual.counts_
 

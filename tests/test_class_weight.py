@@ -103,7 +103,7 @@ def test_counts_of_every_kind_are_weighed_by_class():
         nb = nv.NaiveBayes(families=families, class_weight=weights).fit(table, Y)
         each = np.array([weights[label] for label in Y])
         assert nb.counts_.agrees(nv.count(table, Y, schema=nb.schema_, sample_weight=each))
-        assert nb.counts_.joint is not None
+        assert np.allclose(nb.tuning_.learned.joint.on(nb.counts_.classes).rows, nb.counts_.rows)
 
 
 # -- learning on, forgetting, keeping ----------------------------------------------------------------------------------

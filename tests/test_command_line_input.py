@@ -66,7 +66,7 @@ def test_plain_numbers_are_read_beside_a_decimal_comma() -> None:
 
     euros = CellFormat(decimal=",", thousands=".", suffix=" €")
     numbers = {"1234": 1234.0, "1234,5": 1234.5, "1234.5": 1234.5, "0.234": 0.234, "1.5": 1.5}
-    cells = convert_cells(pa.array([*numbers, "1.234,50 €", None]), CellType("DOUBLE", euros))[0].to_pylist()
+    cells = convert_cells(pa.array([*numbers, "1.234,50 €", None]), CellType(pa.float64(), euros))[0].to_pylist()
     assert cells == [*numbers.values(), 1234.5, None]
     assert [one_number(text, euros) for text in numbers] == list(numbers.values())
 

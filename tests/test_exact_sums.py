@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naively.stats.pairs import PRODUCT_UNIT
 
 import naively as nv
 from naively import _kernels as kernels
 from naively.model.default.bins import bins_of_column, fine_bins
 from naively.model.default.grid import LEVEL_STEPS, Grid
+from naively.model.default.joint_counts import PRODUCT_UNIT
 from naively.model.recipe import RECIPE
 from naively.stats.arithmetic import subtract
 

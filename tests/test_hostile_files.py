@@ -30,29 +30,46 @@ def table_of(path, **how):
 
 # -- read right --------------------------------------------------------------------------------------------------------
 
+PLAIN = {"x": [1, 2], "y": ["a", "b"]}
 RIGHT = {
-    "a mark at the beginning": (b"\xef\xbb\xbfx,y\n1,a\n2,b\n", {}),
-    "lines of Windows": (b"x,y\r\n1,a\r\n2,b\r\n", {}),
-    "no newline at the end": (b"x,y\n1,a\n2,b", {}),
-    "an empty line at the end": (b"x,y\n1,a\n2,b\n\n", {}),
-    "quotes around everything": (b'"x","y"\n"1","a"\n"2","b"\n', {}),
-    "semicolons": (b"x;y\n1;a\n2;b\n", {}),
-    "tabs": (b"x\ty\n1\ta\n2\tb\n", {}),
-    "bars": (b"x|y\n1|a\n2|b\n", {}),
-    "another delimiter": (b"x~y\n1~a\n2~b\n", {"delimiter": "~"}),
-    "UTF-16": ("x,y\n1,a\n2,b\n".encode("utf-16"), {}),
+    "a mark at the beginning": (b"\xef\xbb\xbfx,y\n1,a\n2,b\n", {}, PLAIN),
+    "lines of Windows": (b"x,y\r\n1,a\r\n2,b\r\n", {}, PLAIN),
+    "no newline at the end": (b"x,y\n1,a\n2,b", {}, PLAIN),
+    "an empty line at the end": (b"x,y\n1,a\n2,b\n\n", {}, PLAIN),
+    "quotes around everything": (b'"x","y"\n"1","a"\n"2","b"\n', {}, PLAIN),
+    "semicolons": (b"x;y\n1;a\n2;b\n", {}, PLAIN),
+    "tabs": (b"x\ty\n1\ta\n2\tb\n", {}, PLAIN),
+    "bars": (b"x|y\n1|a\n2|b\n", {}, PLAIN),
+    "another delimiter": (b"x~y\n1~a\n2~b\n", {"delimiter": "~"}, PLAIN),
+    "UTF-16": ("x,y\n1,a\n2,b\n".encode("utf-16"), {}, PLAIN),
+    "GB 18030": ("x,y\n天气,a\n".encode("gb18030"), {"encoding": "gb18030"}, {"x": ["天气"], "y": ["a"]}),
+    "latin-1": ("x,y\nGrüße,a\n".encode("latin-1"), {"encoding": "latin-1"}, {"x": ["Grüße"], "y": ["a"]}),
+    "Windows": ("x,y\n„Grüße“,a\n".encode("cp1252"), {"encoding": "cp1252"}, {"x": ["„Grüße“"], "y": ["a"]}),
+    "delimiters, quotes and newlines in cells": (
+        'x,y\n"one, ""two""\nthree",a\nfour,"b\r\nc"\n',
+        {},
+        {"x": ['one, "two"\nthree', "four"], "y": ["a", "b\r\nc"]},
+    ),
+    "decimal commas": ("x;y\n1,5;a\n-2,25;b\n", {}, {"x": [1.5, -2.25], "y": ["a", "b"]}),
+    "decimal commas, declared": ("x;y\n1,5;a\n-2,25;b\n", {"decimal": ","}, {"x": [1.5, -2.25], "y": ["a", "b"]}),
+    "decimal points, declared": ("x;y\n1,5;a\n2;b\n", {"decimal": "."}, {"x": ["1,5", "2"], "y": ["a", "b"]}),
+    "objects that lack keys and differ in order": (
+        '{"x": 1, "y": "a"}\n{"y": "b"}\n\n{"y": "c", "x": null}\n{"y": "d", "x": 2.5}\n',
+        {},
+        {"x": [1.0, None, None, 2.5], "y": ["a", "b", "c", "d"]},
+    ),
+    "texts and numbers of one key": (
+        '{"x": 1, "y": "a"}\n{"x": "two", "y": "b"}\n',
+        {},
+        {"x": ["1", "two"], "y": ["a", "b"]},
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", RIGHT)
 def test_files_of_every_dialect_are_read(kind, tmp_path):
-    data, how = RIGHT[kind]
-    assert table_of(write(tmp_path, data), **how) == {"x": [1, 2], "y": ["a", "b"]}
-
-
-def test_cells_may_hold_delimiters_quotes_and_newlines(tmp_path):
-    path = write(tmp_path, 'x,y\n"one, ""two""\nthree",a\nfour,"b\r\nc"\n')
-    assert table_of(path) == {"x": ['one, "two"\nthree', "four"], "y": ["a", "b\r\nc"]}
+    data, how, expected = RIGHT[kind]
+    assert table_of(write(tmp_path, data), **how) == expected
 
 
 def test_many_quoted_newlines_are_read_in_parallel(tmp_path):
@@ -61,19 +78,6 @@ def test_many_quoted_newlines_are_read_in_parallel(tmp_path):
     counts = nv.count(path, target="y")
     assert counts.columns["x"].values.labels == ('line one\nline "two", still',)
     assert counts.rows.tolist() == [rows]
-
-
-def test_decimal_commas_are_numbers_declared_or_not(tmp_path):
-    path = write(tmp_path, "x;y\n1,5;a\n-2,25;b\n")
-    assert table_of(path, decimal=",")["x"] == [1.5, -2.25]
-    assert table_of(path)["x"] == [1.5, -2.25]
-    assert table_of(path, decimal=".")["x"] == ["1,5", "-2,25"]
-
-
-@pytest.mark.parametrize(("encoding", "word"), [("gb18030", "天气"), ("latin-1", "Grüße"), ("cp1252", "„Grüße“")])
-def test_other_encodings_are_read_if_declared(encoding, word, tmp_path):
-    path = write(tmp_path, f"wörter,y\n{word},a\n".replace("wörter", "x").encode(encoding))
-    assert table_of(path, encoding=encoding) == {"x": [word], "y": ["a"]}
 
 
 def test_files_with_odd_names_are_read(tmp_path):
@@ -90,16 +94,6 @@ def test_columns_with_odd_names_are_read(tmp_path):
     assert nv.NaiveBayes().fit(path, target="天").predict(path).tolist() == ["a", "b"]
     lines = write(tmp_path, '{"it\'s": 1, "a \\"b\\"": "q", "y": "a"}\n', "t.jsonl")
     assert table_of(lines) == {"it's": [1], 'a "b"': ["q"], "y": ["a"]}
-
-
-def test_objects_may_lack_keys_and_differ_in_order(tmp_path):
-    path = write(tmp_path, '{"x": 1, "y": "a"}\n{"y": "b"}\n\n{"y": "c", "x": null}\n{"y": "d", "x": 2.5}\n', "t.json")
-    assert table_of(path) == {"x": [1.0, None, None, 2.5], "y": ["a", "b", "c", "d"]}
-
-
-def test_texts_and_numbers_of_one_key_are_texts(tmp_path):
-    path = write(tmp_path, '{"x": 1, "y": "a"}\n{"x": "two", "y": "b"}\n', "t.json")
-    assert table_of(path)["x"] == ["1", "two"]
 
 
 def test_types_of_a_database_are_read(tmp_path):
@@ -333,6 +327,8 @@ def test_a_database_says_which_tables_it_has(tmp_path):
 SETTINGS = {
     "format": ({"format": "xml"}, "format='xml' is unknown"),
     "decimal": ({"decimal": ";"}, "decimal=';' must be"),
+    "thousands": ({"thousands": ";"}, "thousands=';' must be"),
+    "both signs": ({"thousands": ",", "decimal": ","}, "not the decimal sign"),
     "limit": ({"limit": 0}, "limit=0 must be a whole number of 1 or more"),
     "types": ({"types": {"x": "int"}}, "types names 'int'"),
 }

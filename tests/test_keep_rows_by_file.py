@@ -247,14 +247,19 @@ def test_scores_need_rows(how, words, folder, tmp_path):
 # -- what the folder holds ---------------------------------------------------------------------------------------------
 
 
+def rows_in(path):
+    """Return how many rows a file of the folder holds."""
+    return store.rows_of_bytes(store.read_model(path).parts["rows"]).frame.rows
+
+
 def test_a_folder_without_rows_holds_none(folder, tmp_path):
     with_rows, _ = fitted(folder, tmp_path / "rows")
-    with pytest.warns(CombinedWeightsWarning, match="weights were combined without rows"):
+    with pytest.warns(CombinedWeightsWarning, match="what was fitted is that of the largest model"):
         nb, _ = fitted(folder, tmp_path / "kept", keep_rows=False)
     for path in (tmp_path / "kept").glob("*.parquet"):
-        assert store.read_model(path).kept is None
+        assert "rows" not in store.read_model(path).parts
     for path in (tmp_path / "rows").glob("*.parquet"):
-        assert store.read_model(path).kept.frame.rows == EACH
+        assert rows_in(path) == EACH
     assert nb.kept_rows_.rows == 0
     assert nb.counts_.rows.sum() == DAYS * EACH
     assert nb.counts_.columns["size"].agrees(with_rows.counts_.columns["size"])
@@ -356,7 +361,7 @@ def test_killing_the_process_loses_nothing_of_rows(moment, whole, folder, tmp_pa
     kept = tmp_path / "kept"
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(folder / "*.csv"), str(kept), moment])
     assert done.returncode == -signal.SIGKILL
-    assert [store.read_model(path).kept.frame.rows for path in kept.glob("*.parquet")] == [EACH] * whole
+    assert [rows_in(path) for path in kept.glob("*.parquet")] == [EACH] * whole
     nb, done = fitted(folder, kept)
     assert names(done.read) == [f"day-{day}.csv" for day in range(whole, DAYS)]
     assert_array_equal(nb.predict_proba(ROWS), fitted(folder, tmp_path / "undisturbed")[0].predict_proba(ROWS))

@@ -11,7 +11,7 @@ from palmerpenguins import load_penguins
 
 import naively as nv
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
-from naively.estimator import fit, refresh
+from naively.estimator import fit, update
 
 from .textbook import book
 
@@ -77,7 +77,7 @@ def test_rows_fade_for_long_without_a_warning_and_without_a_fit_at_each_step(mon
     rng = np.random.default_rng(0)
     X, y = pd.DataFrame({"a": rng.normal(size=600), "b": rng.choice(["x", "y"], 600)}), rng.choice(["no", "yes"], 600)
     fits = []
-    monkeypatch.setattr(refresh, "fit_rows", lambda *args, **how: fits.append(1) or fit.fit_rows(*args, **how))
+    monkeypatch.setattr(update, "fit_rows", lambda *args, **how: fits.append(1) or fit.fit_rows(*args, **how))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         faded = nv.NaiveBayes().fit(X[:50], y[:50])

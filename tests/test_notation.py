@@ -14,8 +14,7 @@ from numpy.testing import assert_array_equal
 
 import naively as nv
 from naively.cli import main
-from naively.data.cell_format import CellFormat
-from naively.data.number_notation import Unclear, notation, number_from, numbers_from
+from naively.data.cell_format import CellFormat, Unclear, notation, number_from, numbers_from
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
 from naively.files import columns as columns
 
@@ -191,13 +190,6 @@ def test_unclear_columns_stay_labels_until_somebody_says_what_is_meant(tmp_path)
     assert grouped.columns["price"].overall().mean[0, 0] == pytest.approx(
         1000 * divided.columns["price"].overall().mean[0, 0]
     )
-
-
-def test_signs_that_cannot_be_are_refused():
-    with pytest.raises(InvalidSetting, match="thousands=';' must be"):
-        nv.File("t.csv", thousands=";")
-    with pytest.raises(InvalidSetting, match="not the decimal sign"):
-        nv.File("t.csv", thousands=",", decimal=",")
 
 
 # -- who decides -------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 import io
 import itertools
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -157,12 +156,11 @@ def test_looks_add_up_in_any_order_and_any_parts(data):
 # -- counts ------------------------------------------------------------------------------------------------------------
 
 
-def test_counts_come_back_from_bytes_with_schema_and_pairs(one_fit):
+def test_counts_come_back_from_bytes_with_schema(one_fit):
     counts = one_fit.counts_
     found = nv.Counts.from_bytes(counts.to_bytes())
     assert found == counts
     assert found.schema == one_fit.schema_
-    assert found.joint is not None
 
 
 @pytest.mark.parametrize(
@@ -176,8 +174,7 @@ def test_damaged_bytes_are_refused(change):
         nv.Look.from_bytes(change(data))
 
 
-def test_joint_counts_of_parts_are_equal_to_those_of_the_table(one_fit):
-    """The sum of products is exact: it does not depend on the parts."""
+def test_counts_of_parts_are_equal_to_those_of_the_table(one_fit):
     schema = one_fit.schema_
     parts = [nv.count(part, target="label", schema=schema) for part in parts_of(MANY, 3)]
     assert sum(parts) == nv.add(parts) == one_fit.counts_
@@ -263,33 +260,6 @@ def test_counts_and_looks_of_other_rows_are_refused():
     look = nv.look(TABLE, target="label")
     with pytest.raises(IncompatibleCounts, match=r"rows of class '.*' were counted, and .* were looked at"):
         nv.NaiveBayes.from_counts(nv.count(TABLE.slice(1), target="label"), look=look)
-
-
-def test_pairs_on_another_grid_are_refused():
-    look = nv.look(MANY, target="label")
-    with pytest.raises(IncompatibleCounts, match=r"nv\.count\(rows, target=…, schema=look\.schema\)"):
-        nv.NaiveBayes.from_counts(nv.count(MANY, target="label"), look=look)
-
-
-@pytest.mark.parametrize(("by", "fits"), [(1e-14, True), (1e-3, False)])
-@pytest.mark.parametrize("field", ["scale", "center"])
-def test_bins_may_differ_by_rounding(field, by, fits):
-    """Another processor sums in another order: centers and scales of bins are the same, but for the last bits."""
-    rows = long_table()
-    look = nv.look(rows, target="label")
-    grid = look.schema.grid
-    numbers = tuple(replace(bins, **{field: getattr(bins, field) * (1 + by)}) for bins in grid.numbers)
-    schema = replace(look.schema, grid=replace(grid, numbers=numbers))
-    counts = nv.count(rows, target="label", schema=schema)
-    if fits:
-        found = nv.NaiveBayes.from_counts(counts, look=look)
-        assert (
-            np.abs(found.predict_proba(rows) - nv.NaiveBayes().fit(rows, target="label").predict_proba(rows)).max()
-            < 1e-9
-        )
-    else:
-        with pytest.raises(IncompatibleCounts, match=r"not counted on the grid of this look"):
-            nv.NaiveBayes.from_counts(counts, look=look)
 
 
 # -- models in other places --------------------------------------------------------------------------------------------

@@ -98,8 +98,8 @@ def test_categories_keep_their_type_where_some_stand_for_no_value(tmp_path, orde
 def test_predicting_from_a_typed_file_takes_one_sample(tmp_path, monkeypatch):
     pq.write_table(TEXTS, tmp_path / "t.parquet")
     nb = nv.NaiveBayes(model="textbook").fit(tmp_path / "t.parquet", target="y")
-    taken, once = [], typed_files.looked_into
-    monkeypatch.setattr(typed_files, "looked_into", lambda *given: taken.append(given) or once(*given))
+    taken, once = [], typed_files.Typed.guess_types
+    monkeypatch.setattr(typed_files.Typed, "guess_types", lambda *given: taken.append(given) or once(*given))
     like = nv.File(tmp_path / "t.parquet").like(nb.schema_)
     list(like.batches())
     assert like.held()
@@ -184,39 +184,6 @@ def test_a_folder_that_is_not_what_was_declared_is_refused_in_one_sentence(tmp_p
     write(folder, "a,y\n1,u\n")
     with pytest.raises(UnreadableRows, match=r"its folder says year=abc, but column 'year' is read as .*: 'text'"):
         list(nv.File(tmp_path, types={"year": kind}).batches())
-
-
-# -- files of very many columns ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def wide(monkeypatch):
-    """Read every file as one of very many columns."""
-    monkeypatch.setattr(delimited, "WIDE", 0)
-
-
-@pytest.mark.parametrize("end", ["", "\n"])
-def test_a_wide_file_with_a_header_alone_has_no_rows(wide, tmp_path, end):
-    file = nv.File(write(tmp_path, f"a,b,c{end}"))
-    assert list(file.batches()) == []
-    assert file.columns() == ("a", "b", "c")
-
-
-@pytest.mark.parametrize("after", ["4,5,6\n" * 5, ""])
-def test_a_quote_that_is_never_closed_is_reported_in_wide_files(wide, tmp_path, after):
-    with pytest.raises(UnreadableRows, match="line 3: a quote that is opened here is never closed"):
-        table_of(write(tmp_path, f'a,b,c\n1,2,3\n1,"x,3\n{after}'))
-    with pytest.raises(UnreadableRows, match="line 2: 2 cells, but the header names 3 columns"):
-        table_of(write(tmp_path, 'a,b,c\n5" pipe,"x,y"\n'))
-
-
-def test_a_wide_file_in_another_encoding_is_rewritten_once(wide, tmp_path, monkeypatch):
-    copied, once = [], delimited.rewritten
-    monkeypatch.setattr(delimited, "rewritten", lambda *given: copied.append(given) or once(*given))
-    file = nv.File(write(tmp_path, "a,b,y\n1,é,u\n2,à,v\n".encode("latin-1")), encoding="latin-1")
-    for _ in range(3):
-        assert pa.concat_tables(file.batches()).to_pydict()["b"] == ["é", "à"]
-    assert len(copied) == 1
 
 
 # -- levels ------------------------------------------------------------------------------------------------------------

@@ -237,7 +237,7 @@ def test_numbers_are_measured_on_the_same_rows(source, monkeypatch):
         rows = labeled_rows(given, None, "kind", None)
         counter = TableCounter(rows.schema(None))
         count_rows(counter, rows, 1)
-        found = numbers_to_measure(counter, rows, 1)
+        found = numbers_to_measure(counter, rows, (), 1)
         assert found.total == ROWS
         by = {column.name: found.numbers[:, at] for at, column in enumerate(found.columns)}
         return Counter(zip(np.nan_to_num(by["size"], nan=99.0).tolist(), by["visits"].tolist(), strict=True))

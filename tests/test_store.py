@@ -31,7 +31,7 @@ from naively.stats import Axis, Tables
 from .strategies import KINDS, axes_of, checked, state_of
 
 KEPT = Path(__file__).parent / "data" / "model-1.parquet"
-COLUMNS = ["column", "value", "column2", "value2", "class", "n", "shift", "sum", "squares"]
+COLUMNS = ["column", "value", "class", "n", "shift", "sum", "squares", "data"]
 ABOUT = {"settings": {"smoothing": 1.0, "costs": [[0, 1], [50, 0]]}, "schema": ["字", None, True, 1e-300], "": {}}
 
 
@@ -229,7 +229,7 @@ def test_the_table_is_tidy(tmp_path):
         ("width", "ham", 5.0),
     ]
     assert rows["shift"][-3:] == [1e8, 0.1, -3.0]
-    assert set(rows["shift"][:-3]) == set(rows["column2"]) == set(rows["value2"]) == {None}
+    assert set(rows["shift"][:-3]) == set(rows["data"]) == {None}
 
 
 def test_the_file_is_packed_and_grouped_by_column(tmp_path):
@@ -266,7 +266,7 @@ def test_others_read_the_counts(tmp_path, reader):
         frame = library.read_parquet(path)
         assert list(frame.columns) == COLUMNS
         rows = list(frame.itertuples(index=False)) if reader == "pandas" else frame.rows()
-    told = [(row[4], float(row[5])) for row in rows]
+    told = [(row[2], float(row[3])) for row in rows]
 
     assert told == [(row["class"], row["n"]) for row in pq.read_table(path).to_pylist()]
 
@@ -478,11 +478,11 @@ def test_a_forged_file_is_read_if_nothing_is_wrong_with_it(tmp_path):
 
 
 def test_a_newer_file_is_distinguished_from_a_damaged_one(tmp_path):
-    path = forged(tmp_path / "m.parquet", said=lambda said: said.update(version=8))
+    path = forged(tmp_path / "m.parquet", said=lambda said: said.update(version=2))
     with pytest.raises(UnreadableFile) as caught:
         store.read_counts(path)
     assert str(caught.value) == (
-        f"Cannot load a model from {str(path)!r}: a newer Naively wrote it, in format 8, and this one reads up to 7; "
+        f"Cannot load a model from {str(path)!r}: a newer Naively wrote it, in format 2, and this one reads up to 1; "
         "update it by: pip install --upgrade naively"
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 import naively as nv
 from naively import _progress
-from naively.errors import InvalidInput, UnreadableRows
+from naively.errors import InvalidInput
 from naively.files import streams
 
 from .stream_cases import SMALL, STREAMS
@@ -134,13 +134,13 @@ def test_one_pass_keeps_nothing(monkeypatch, temporary):
     """Whatever reads rows once holds a few batches at a time, however many come."""
     monkeypatch.setattr(streams, "HELD", 0)
     rows, at_once, model = long_table(), [], nv.NaiveBayes(model="textbook").fit(TABLE, target="label")
-    keep = streams.ReplayedBatches._keep
+    keep = streams.StreamPart._keep
 
     def counted(self, batch):
         at_once.append(batch.num_rows)
         keep(self, batch)
 
-    monkeypatch.setattr(streams.ReplayedBatches, "_keep", counted)
+    monkeypatch.setattr(streams.StreamPart, "_keep", counted)
     schema = nv.Schema.of(rows.schema, target="label")
     nv.count((batch for batch in rows.to_batches(max_chunksize=1_000)), target="label", schema=schema)
     model.predict(batch for batch in rows.to_batches(max_chunksize=1_000))
@@ -191,20 +191,29 @@ def test_a_column_gets_its_type_from_the_first_batch_that_has_one():
     assert isinstance(counts.columns["x"], nv.Moments)
 
 
-def test_numbers_that_come_as_whole_ones_first_are_refused_with_the_batch():
-    frames = [pd.DataFrame({"x": [1, 2], "label": ["a", "b"]}), pd.DataFrame({"x": [0.5], "label": ["a"]})]
-    with pytest.raises(UnreadableRows, match=r"<list_iterator>: column 'x' holds double in batch 1, and int64 in the"):
-        nv.count(iter(frames), target="label")
+NO_STREAMS = {
+    "numbers that come as whole ones first": (
+        lambda: iter([pd.DataFrame({"x": [1, 2], "label": ["a", "b"]}), pd.DataFrame({"x": [0.5], "label": ["a"]})]),
+        r"<list_iterator>: column 'x' holds double in batch 1, and int64 in the",
+    ),
+    "a batch without a column": (
+        lambda: iter([{"x": [1], "label": ["a"]}, {"label": ["a"]}]),
+        r"<list_iterator>: batch 1 has no column 'x', which the first has\.",
+    ),
+    "no tables": (lambda: (n for n in range(3)), r"<generator>: item 0 of the stream is a int, which cannot be read"),
+    "a frame of Spark": (
+        type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"}),
+        r"Use naively\.spark: spark\.fit\(df, target=…\)",
+    ),
+}
 
 
-def test_a_batch_without_a_column_is_refused():
-    with pytest.raises(UnreadableRows, match=r"<list_iterator>: batch 1 has no column 'x', which the first has\."):
-        nv.count(iter([{"x": [1], "label": ["a"]}, {"label": ["a"]}]), target="label")
-
-
-def test_an_item_that_is_no_table_is_refused():
-    with pytest.raises(InvalidInput, match=r"<generator>: item 0 of the stream is a int, which cannot be read"):
-        nv.count((number for number in range(3)), target="label")
+@pytest.mark.parametrize("kind", NO_STREAMS)
+def test_what_is_no_stream_of_tables_is_refused_in_one_sentence(kind):
+    made, words = NO_STREAMS[kind]
+    for ask in (nv.count, nv.NaiveBayes().fit):
+        with pytest.raises(InvalidInput, match=words):
+            ask(made(), target="label")
 
 
 @pytest.mark.parametrize("empty", [lambda: iter([]), lambda: TABLE.schema.empty_table().to_reader()])
@@ -220,13 +229,6 @@ def test_no_rows_are_counted_as_zero(empty):
     none = nv.count(empty() if callable(empty) else empty, target="label", schema=schema)
     assert none.rows.sum() == 0
     assert whole + none == whole == nv.add([none, whole, none])
-
-
-def test_a_frame_of_spark_is_sent_to_the_package_for_it():
-    frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
-    for ask in (lambda: nv.count(frame, target="label"), lambda: nv.NaiveBayes().fit(frame, target="label")):
-        with pytest.raises(InvalidInput, match=r"Use naively\.spark: spark\.fit\(df, target=…\)"):
-            ask()
 
 
 def test_a_stream_is_read_only_once():

@@ -10,7 +10,7 @@ import pytest
 import naively as nv
 from naively.counting import files as engine
 from naively.data import values
-from naively.files import duckdb_reader as duck
+from naively.files import file
 
 ROWS = 2_000
 
@@ -55,9 +55,8 @@ def blocks_of(path, **how):
 def test_blocks_of_long_texts_have_fewer_rows(path, letters, monkeypatch):
     whole = blocks_of(path)
     assert [block.table.num_rows for block in whole] == [ROWS]
-    monkeypatch.setattr(duck, "PIECE", 100)
-    monkeypatch.setattr("naively.files.file.PIECE", 100)
-    monkeypatch.setattr(duck, "BYTES", 30_000)
+    monkeypatch.setattr(file, "PIECE", 100)
+    monkeypatch.setattr(file, "BYTES", 30_000)
     parts = blocks_of(path)
     assert len(parts) > 5
     for part in parts[:-1]:
@@ -71,7 +70,7 @@ def test_blocks_of_long_texts_have_fewer_rows(path, letters, monkeypatch):
 
 
 def test_texts_that_are_labels_come_in_full_blocks(path, monkeypatch):
-    monkeypatch.setattr(duck, "BYTES", 100)
+    monkeypatch.setattr(file, "BYTES", 100)
     source = nv.File(path)
     schema = source.schema({"body": "categorical"}, ["label"])
     assert [block.table.num_rows for block in source.blocks([0], schema, ["label"])] == [ROWS]
@@ -87,8 +86,8 @@ def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch
 
     kept = letters.filter(pa.compute.is_valid(letters["body"]))
     whole = fitted(str(path))
-    monkeypatch.setattr("naively.files.file.PIECE", 128)
-    monkeypatch.setattr(duck, "BYTES", 20_000)
+    monkeypatch.setattr(file, "PIECE", 128)
+    monkeypatch.setattr(file, "BYTES", 20_000)
     parts = fitted(str(path))
     assert parts.counts_ == whole.counts_ == fitted(letters).counts_
     np.testing.assert_array_equal(*(nb.predict_proba({"body": kept["body"]}) for nb in (parts, whole)))

@@ -6,7 +6,6 @@ import sys
 import unicodedata
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +19,6 @@ from naively.text import TextReader, Tokens
 from .test_tokens import read, texts
 from .text_reference import CURRENT, TABLE, comparable, tokens_of
 
-DATA = Path(__file__).parent / "data"
 OLD = ["हिन्दी में cheap 😀 pills", "see you at lunch", "cheap pills now", "lunch with you in 北京"]
 
 
@@ -158,18 +156,6 @@ def test_the_counter_keeps_to_the_pattern_unless_it_is_asked():
     assert TextCounter(rules="unicode").fit(given).get_feature_names_out().tolist() == ["ok", "में", "हिन्दी", "😀"]
     with pytest.raises(InvalidSetting, match="rules='uax' is not known; give 'python' or 'unicode'"):
         TextCounter(rules="uax").fit(given)
-
-
-def test_a_file_of_older_tokens_is_read_as_it_was_counted():
-    """The file was saved before words had rules, and is never written anew."""
-    nb = nv.load(DATA / "texts-5.parquet")
-    names = nb.counts_.columns["text"].lexicon.names()
-
-    assert nb.schema_["text"].family.rules == nb.counts_.columns["text"].lexicon.tokens.rules == "python"
-    assert set(names) == set(sum((tokens_of(text) for text in OLD), Counter()))
-    assert nb.predict(OLD).tolist() == ["spam", "ham"] * 2
-    nb.partial_fit(["cheap 😀 हिन्दी"], ["spam"])
-    assert set(nb.counts_.columns["text"].lexicon.names()) == set(names)
 
 
 def test_rules_are_saved_with_the_model(tmp_path):

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -100,22 +101,42 @@ def test_cells_are_the_same_whoever_reads_them(tmp_path, monkeypatch):
     assert next(nv.File(path, limit=2).batches()).num_rows == 2
 
 
-@pytest.mark.parametrize("wide", [False, True])
-def test_a_line_of_too_few_cells_is_refused_with_its_line(tmp_path, monkeypatch, wide):
-    monkeypatch.setattr(delimited, "WIDE", 2 if wide else 1000)
-    path = tmp_path / "t.csv"
-    path.write_text("a,b,c\n" + "1,2,x\n" * 20 + "3,y\n")
-    with pytest.raises(UnreadableRows, match=r"line 22: 2 cells, but the header names 3 columns\. Mend the line"):
-        nv.count(path, target="c")
+REFUSED = {
+    "too few cells": ("a,b,c\n" + "1,2,x\n" * 20 + "3,y\n", r"line 22: 2 cells, but the header names 3 columns\. Mend"),
+    "a quote in a cell": ('a,b,c\n5" pipe,"x,y"\n', "line 2: 2 cells, but the header names 3 columns"),
+    "an open quote": ('a,b,c\n1,2,3\n1,"x,3\n' + "4,5,6\n" * 5, "line 3: a quote that is opened here is never closed"),
+    "an open quote at the end": ('a,b,c\n1,2,3\n1,"x,3\n', "line 3: a quote that is opened here is never closed"),
+    "latin-1 unsaid": ("a,b,c\n1,Grüße,x\n", "not UTF-8"),
+}
 
 
-def test_a_wide_file_of_another_encoding_is_read_or_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_read_is_refused_in_wide_files_too(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(delimited, "WIDE", 2)
-    path = tmp_path / "t.csv"
-    path.write_bytes("a,b,c\n1,Grüße,x\n".encode("latin-1") + b"2,y,z\n" * 3)
-    assert next(nv.File(path, encoding="latin-1").batches())["b"].to_pylist()[0] == "Grüße"
-    with pytest.raises(UnreadableRows, match="not UTF-8"):
-        nv.count(path, target="c")
+    text, words = REFUSED[kind]
+    (tmp_path / "t.csv").write_text(text, encoding="latin-1")
+    with pytest.raises(UnreadableRows, match=words):
+        nv.count(tmp_path / "t.csv", target="c")
+
+
+def test_a_wide_file_in_another_encoding_is_rewritten_once(tmp_path, monkeypatch):
+    copied, once = [], delimited.rewritten
+    monkeypatch.setattr(delimited, "WIDE", 2)
+    monkeypatch.setattr(delimited, "rewritten", lambda *given: copied.append(given) or once(*given))
+    (tmp_path / "t.csv").write_text("a,b,y\n1,é,u\n2,à,v\n", encoding="latin-1")
+    file = nv.File(tmp_path / "t.csv", encoding="latin-1")
+    for _ in range(3):
+        assert pa.concat_tables(file.batches()).to_pydict()["b"] == ["é", "à"]
+    assert len(copied) == 1
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_wide_file_with_a_header_alone_has_no_rows(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(delimited, "WIDE", 2)
+    (tmp_path / "t.csv").write_text(f"a,b,c{end}")
+    file = nv.File(tmp_path / "t.csv")
+    assert list(file.batches()) == []
+    assert file.columns() == ("a", "b", "c")
 
 
 def test_names_may_be_longer_than_the_head_that_is_looked_at(tmp_path):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import _kernels
-from .._types import AnyArray, CellLike, Codes, Floats, Label
+from .._types import AnyArray, CellLike, Codes, Floats, Label, Places
 from ..data.column import Column
 from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
-from ..data.encoding import ROWS, Coder, block_codes
+from ..data.encoding import ROWS, Coder, block_codes, block_numbers
 from ..data.frame import Frame
 from ..data.schema import Schema
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite_cell
@@ -21,7 +22,7 @@ from ..stats.arithmetic import subtract
 from ..stats.counts import ColumnStatistic
 from ..text import TextRows
 from . import arrays
-from .arrays import EncodedRows, encoded_numbers, joined_moments, moments_of_column
+from .arrays import joined_moments, kernel_matrix, moments_of_column
 from .wide import (
     WideAccumulator,
     WideCells,
@@ -35,6 +36,36 @@ from .wide import (
     text_reader,
     wide_cells,
 )
+
+
+class EncodedRows(NamedTuple):
+    """Some rows as the kernels read them: codes of labels, numbers, vectors."""
+
+    codes: Codes | None
+    numbers: AnyArray | None
+    vectors: dict[str, WideCells]
+
+    @property
+    def rows(self) -> int:
+        """How many rows these are."""
+        parts = (self.codes, self.numbers, *self.vectors.values())
+        return next((int(part.shape[0]) for part in parts if part is not None), 0)
+
+    def take(self, rows: Places) -> EncodedRows:
+        """Return some of the rows."""
+        codes, numbers = (None if part is None else _columnwise(part, rows) for part in (self.codes, self.numbers))
+        return EncodedRows(codes, numbers, {name: matrix[rows] for name, matrix in self.vectors.items()})
+
+
+def _columnwise(matrix: AnyArray, rows: Places) -> AnyArray:
+    """Return some rows of a matrix, which lies column by column as before."""
+    return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T
+
+
+def encoded_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int, threads: int) -> AnyArray | None:
+    """Return some rows of columns of numbers as the kernels read them; None if there are no such columns."""
+    return kernel_matrix(block_numbers(frame, columns, begin, end, threads)) if columns else None
+
 
 EachBlock = Callable[[EncodedRows], None]  # what is done with every block of rows beside counting it
 

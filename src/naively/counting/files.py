@@ -25,8 +25,7 @@ from ..errors.message import Message, RowNumber, Setting
 from ..files.columns import TextsReadAsMissing
 from ..files.file import File, FileBlock
 from ..stats.arithmetic import weights_of_column
-from .arrays import EncodedRows
-from .counter import TableCounter
+from .counter import EncodedRows, TableCounter
 from .first_look import PAIRED, cells_hasher, uncut_columns, with_cuts, with_word_pairs
 from .row_hash import RowHasher, frame_hashes
 from .sample import RowSample

@@ -11,10 +11,9 @@ from functools import partial
 import numpy as np
 
 from .._types import CellLike, Floats, Label
-from ..data.cell_format import OF_CLASSES, USUAL, is_no_number
-from ..data.cells import arrow_names
+from ..data.arrow_arrays import arrow_strings
+from ..data.cell_format import LIKELY, OF_CLASSES, USUAL, Unclear, is_no_number, notation, number_from
 from ..data.frame import Frame
-from ..data.number_notation import LIKELY, Unclear, notation, number_from
 from ..data.schema import Schema
 from ..data.values import ColumnValues
 from ..errors.message import ANY_VALUE, IgnoredColumns, Message, MissingTexts, Setting
@@ -318,7 +317,7 @@ def unclear_numbers(name: str, labels: list[Label], seen: Floats) -> Message | N
     numbers = [label for label, _ in some if LIKELY.fullmatch(label)]
     if not numbers:
         return None
-    if len(numbers) == len(some) and isinstance(found := notation(arrow_names(tuple(numbers))), Unclear):
+    if len(numbers) == len(some) and isinstance(found := notation(arrow_strings(numbers)), Unclear):
         return Message(
             f"{name!r} holds numbers such as {found.example!r}, and nothing shows what {found.sign!r} means, so that "
             "they are taken as labels. Convert the column, or read the file with ",

@@ -23,9 +23,9 @@ from ..data.frame import Frame
 from ..stats.accumulators import offsets_of
 from ..stats.arithmetic import mix_hashes
 from ..text import TextRows
-from ..text.rows import text_hashes
-from .arrays import EncodedRows, distinct_cells, kernel_matrix
-from .counter import TableCounter
+from ..text.reader import text_hashes
+from .arrays import distinct_cells, kernel_matrix
+from .counter import EncodedRows, TableCounter
 
 # A missing number has bits of its own, whatever NaN it came as.
 MISSING = np.uint64(0x7FF8_0000_0000_0000)

@@ -25,8 +25,7 @@ from ..files.columns import TextsReadAsMissing
 from ..files.file import File, file_of
 from ..stats import Counts
 from ..stats.arithmetic import checked_row_weights, weights_of_column
-from .arrays import EncodedRows
-from .counter import TableCounter
+from .counter import EncodedRows, TableCounter
 from .files import ByClass, FileRows, Progress, measured_rows, set_aside_hint
 from .first_look import with_cuts, with_word_pairs
 from .notes import about_cells, hints_of
@@ -196,7 +195,7 @@ def split_column(frame: Frame, target: str) -> tuple[Frame, ColumnLike]:
     if target not in frame.columns:
         Schema(tuple(frame.schema()))[target]  # says which columns there are
     columns = {name: values for name, values in frame.columns.items() if name != target}
-    return Frame(columns, frame.rows, named=frame.named, library=frame.library), frame.columns[target].data
+    return Frame(columns, frame.rows, named=frame.named), frame.columns[target].data
 
 
 def split_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, Floats]:

@@ -4,47 +4,57 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .cell_format import AND_USUAL, LOOSE, USUAL, CellFormat, exact_names, is_no_number, names_of_classes
-from .number_notation import LIKELY, Unclear, are_readable, notation, number_from, numbers_from
+from .cell_format import (
+    LIKELY,
+    USUAL,
+    CellFormat,
+    is_no_number,
+    is_one_of,
+    names_of_classes,
+    notation,
+    number_from,
+    numbers_from,
+    readable_grammar,
+    tally,
+    without_value,
+)
+from .column import Type
 
+# What cells are read as. Prose is text that is tokenized: as long as it likes.
+TEXT, PROSE, BOOLEAN, WHOLE, NUMBER = pa.string(), pa.large_string(), pa.bool_(), pa.int64(), pa.float64()
+DAY, TIME, ZONED_TIME = pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")
 TIMES = {
-    "DATE": r"^\d{4}-\d{2}-\d{2}$",
-    "TIMESTAMP": r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?$",
-    "TIMESTAMPTZ": r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)$",
+    DAY: r"^\d{4}-\d{2}-\d{2}$",
+    TIME: r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?$",
+    ZONED_TIME: r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)$",
 }
-ARROW: dict[str, pa.DataType] = {
-    "BOOLEAN": pa.bool_(),
-    "BIGINT": pa.int64(),
-    "DOUBLE": pa.float64(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
-    "TIMESTAMPTZ": pa.timestamp("us", "UTC"),
-}
-NUMBERS = ("BIGINT", "DOUBLE")
+ONLY_TEXT = frozenset({TEXT})
+# What columns that are read so hold; the narrowest of the types that all cells can be read as is the one they have.
+TYPES: dict[pa.DataType, Type] = {WHOLE: "whole", NUMBER: "number", BOOLEAN: "boolean", DAY: "time", TIME: "time"}
+TYPES |= {ZONED_TIME: "time", TEXT: "text", PROSE: "text"}
+# What the columns that a schema has are read as.
+READ_AS: dict[str, pa.DataType] = {"text": TEXT, "boolean": BOOLEAN, "whole": WHOLE, "number": NUMBER, "time": TIME}
 # Cells of a column that show at once that it holds labels.
 FEW = 100
-TEXT = frozenset({"VARCHAR"})
 
 
 class CellType(NamedTuple):
-    """What the cells of a column are read as: a type of DuckDB, and how they are written."""
+    """What the cells of a column are read as, and how they are written."""
 
-    kind: str
+    kind: pa.DataType
     written: CellFormat = USUAL
 
 
 class TypeGuess(NamedTuple):
     """What all cells of a column can be read as; nothing, if there are none."""
 
-    kinds: frozenset[str]
-    strict: frozenset[str]  # the same if the column is the target: nothing but plain cells and the names of old
+    kinds: frozenset[pa.DataType]
+    strict: frozenset[pa.DataType]  # the same if the column is the target: only plain cells, and fewer names
     written: CellFormat
 
     def beside(self, other: TypeGuess) -> TypeGuess:
@@ -54,7 +64,7 @@ class TypeGuess(NamedTuple):
         strict = self.strict & other.strict
         if self.written == other.written:
             return TypeGuess(self.kinds & other.kinds, strict, self.written)
-        return TypeGuess(TEXT, strict, CellFormat(self.written.missing))
+        return TypeGuess(ONLY_TEXT, strict, CellFormat(self.written.missing))
 
 
 class NotRead(Exception):  # told to whoever knows the place
@@ -75,49 +85,54 @@ def guess_type(
     there, written = texts.drop_null() if texts.null_count else texts, CellFormat(missing)
     if not len(there):
         return TypeGuess(frozenset(), frozenset(), written)
-    if (kinds := plain_kinds(there)) and (decimal != "," or "BIGINT" in kinds):
+    if kinds := plain_kinds(there, decimal):
         return TypeGuess(kinds, kinds, written)
+    labels = TypeGuess(ONLY_TEXT, ONLY_TEXT, written)
     if not may_be_numbers(there.slice(0, FEW).to_pylist(), written):
-        return TypeGuess(TEXT, TEXT, written)
+        return labels
     dropped = without_value(there, written, loose=True)
-    rest = pc.utf8_trim_whitespace(there.filter(pc.invert(dropped)))
-    if not len(rest):
-        return only_missing(there, written)
-    strict = is_strict(there, rest, dropped, missing)
-    if (kinds := plain_kinds(rest)) and (decimal != "," or "BIGINT" in kinds):
-        return TypeGuess(kinds, kinds if strict else TEXT, written)
-    if kinds := times(rest) or booleans(there, written):
-        return TypeGuess(kinds, kinds if strict else TEXT, written)
-    found = notation(rest, decimal, thousands)
-    if not isinstance(found, CellFormat):
-        return TypeGuess(TEXT, TEXT, written)
-    kinds = TEXT | {"DOUBLE"} | ({"BIGINT"} if are_whole(numbers_from(rest, found)) else set())
-    comma = decimal == "," == found.decimal and replace(found, decimal=".").plain  # as it was said
-    return TypeGuess(kinds, kinds if strict and comma else TEXT, replace(found, missing=missing))
+    raw = there.filter(pc.invert(dropped))
+    rest = pc.utf8_trim_whitespace(raw)
+    # Cells are plain without blanks around, and with those names for missing values that a target has, too.
+    plain = is_all(pc.equal(raw, rest)) and is_all(is_one_of(there.filter(dropped), names_of_classes(missing)))
+    if not len(rest):  # labels, if some may be
+        kinds = frozenset() if is_all(without_value(there, written, loose=False)) else ONLY_TEXT
+    elif not (kinds := plain_kinds(rest, decimal) or times(rest) or booleans(there, written)):
+        found = notation(rest, decimal, thousands)
+        if not isinstance(found, CellFormat):
+            return labels
+        whole = as_type(numbers_from(rest, found), WHOLE) is not None
+        kinds, written = ONLY_TEXT | {NUMBER} | ({WHOLE} if whole else set()), replace(found, missing=missing)
+        plain = plain and decimal == "," == found.decimal and replace(found, decimal=".").plain  # as it was said
+    return TypeGuess(kinds, kinds if plain else ONLY_TEXT, written)
 
 
-def plain_kinds(texts: pa.Array) -> frozenset[str]:
+def plain_kinds(texts: pa.Array, decimal: str | None) -> frozenset[pa.DataType]:
     """Return which numbers all texts are, as programs write them; nothing that begins with a zero, as names do."""
-    try:
-        numbers = texts.cast(pa.float64())
-    except pa.ArrowInvalid:
+    numbers = as_type(texts, NUMBER)
+    if numbers is None or is_any(pc.is_nan(numbers)) or is_any(pc.match_substring_regex(texts, r"^[+-]?0\d")):
         return frozenset()
-    if pc.any(pc.is_nan(numbers)).as_py() or pc.any(pc.match_substring_regex(texts, r"^[+-]?0\d")).as_py():
-        return frozenset()
-    try:
-        texts.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return TEXT | {"DOUBLE"}
-    return TEXT | {"DOUBLE", "BIGINT"}
+    if as_type(texts, WHOLE) is not None:
+        return ONLY_TEXT | {NUMBER, WHOLE}
+    return frozenset() if decimal == "," else ONLY_TEXT | {NUMBER}
 
 
-def are_whole(numbers: pa.Array) -> bool:
-    """Return whether all numbers are whole, and none too large for that."""
+def as_type(array: pa.Array, kind: pa.DataType) -> pa.Array | None:
+    """Return an array as one of a type; None if it holds anything else."""
     try:
-        numbers.cast(pa.int64())
+        return array.cast(kind)
     except pa.ArrowInvalid:
-        return False
-    return True
+        return None
+
+
+def is_all(flags: pa.Array) -> bool:
+    """Return whether all flags are set; missing ones do not count."""
+    return bool(pc.all(flags, min_count=0).as_py())
+
+
+def is_any(flags: pa.Array) -> bool:
+    """Return whether a flag is set."""
+    return bool(pc.any(flags, min_count=0).as_py())
 
 
 def may_be_numbers(some: list[str], written: CellFormat) -> bool:
@@ -131,41 +146,18 @@ def may_be_numbers(some: list[str], written: CellFormat) -> bool:
     )
 
 
-def only_missing(texts: pa.Array, written: CellFormat) -> TypeGuess:
-    """Return the guess about texts that would all stand for no value, were there numbers: labels, if some may be."""
-    exact = pc.all(without_value(texts, written, loose=False)).as_py()
-    kinds = frozenset() if exact else TEXT
-    return TypeGuess(kinds, kinds if named_of_old(texts, written.missing) else TEXT, written)
-
-
-def is_strict(texts: pa.Array, trimmed: pa.Array, dropped: pa.Array, missing: tuple[str, ...] | None) -> bool:
-    """Return whether cells are read strictly: without blanks around, and with few names for missing values."""
-    raw = texts.filter(pc.invert(dropped))
-    return bool(pc.all(pc.equal(raw, trimmed)).as_py()) and named_of_old(texts.filter(dropped), missing)
-
-
-def named_of_old(texts: pa.Array, missing: tuple[str, ...] | None) -> bool:
-    """Return whether all texts stand for no value in the column of the classes, too."""
-    old = CellFormat(names_of_classes(missing))
-    return not len(texts) or bool(pc.all(without_value(texts, old, loose=False)).as_py())
-
-
-def times(texts: pa.Array) -> frozenset[str]:
+def times(texts: pa.Array) -> frozenset[pa.DataType]:
     """Return which times all texts are; what looks like a day may be none: 2023-02-29."""
-    found = {kind for kind, form in TIMES.items() if pc.all(pc.match_substring_regex(texts, form)).as_py()}
-    for kind in tuple(found):
-        try:
-            parsed_times(texts, kind)
-        except pa.ArrowInvalid:
-            found.discard(kind)
-    return TEXT | found if found else frozenset()
+    found = {kind for kind, form in TIMES.items() if is_all(pc.match_substring_regex(texts, form))}
+    found = {kind for kind in found if parsed_times(texts, kind) is not None}
+    return ONLY_TEXT | found if found else frozenset()
 
 
-def booleans(texts: pa.Array, written: CellFormat) -> frozenset[str]:
+def booleans(texts: pa.Array, written: CellFormat) -> frozenset[pa.DataType]:
     """Return whether all texts are true or false, in small letters, in large ones or with a large first."""
     rest = texts.filter(pc.invert(without_value(texts, written, loose=False)))
-    are = len(rest) and pc.all(pc.match_substring_regex(rest, r"^(true|false|True|False|TRUE|FALSE)$")).as_py()
-    return TEXT | {"BOOLEAN"} if are else frozenset()
+    are = len(rest) and is_all(pc.match_substring_regex(rest, r"^(true|false|True|False|TRUE|FALSE)$"))
+    return ONLY_TEXT | {BOOLEAN} if are else frozenset()
 
 
 # -- each cell as what its column holds --------------------------------------------------------------------------------
@@ -174,117 +166,64 @@ def booleans(texts: pa.Array, written: CellFormat) -> frozenset[str]:
 def convert_cells(texts: pa.Array, cell: CellType) -> tuple[pa.Array, Counter[str]]:
     """Return texts as values of a type, and how often each text stood for none; one that is neither is `NotRead`."""
     kind, written = cell
-    if kind in NUMBERS and written.plain and (plain := convert_plain(texts, kind)) is not None:
+    if kind in (WHOLE, NUMBER) and written.plain and (plain := convert_plain(texts, kind)) is not None:
         return plain, tally(texts)
-    dropped = without_value(texts, written, loose=kind not in ("VARCHAR", "TEXT", "BOOLEAN"))
+    dropped = without_value(texts, written, loose=kind not in (TEXT, PROSE, BOOLEAN))
     found = tally(texts, dropped)
-    rest = pc.if_else(dropped, pa.nulls(len(texts), texts.type), texts) if pc.any(dropped).as_py() else texts
-    if kind in NUMBERS:
-        refuse_text(rest, are_readable(rest, written))
+    rest = pc.if_else(dropped, pa.nulls(len(texts), texts.type), texts) if is_any(dropped) else texts
+    if kind in (WHOLE, NUMBER):
+        refuse_text(rest, pc.match_substring_regex(rest, readable_grammar(written)))
         numbers = numbers_from(rest, written)
-        return (numbers if kind == "DOUBLE" else whole_numbers(rest, numbers)), found
-    if kind == "BOOLEAN":
+        return (numbers if kind == NUMBER else whole_numbers(rest, numbers)), found
+    if kind == BOOLEAN:
         small = pc.utf8_lower(rest)
         refuse_text(rest, pc.or_(is_one_of(small, ("true", "false")), pc.is_null(small)))
-        return small.cast(pa.bool_()), found
+        return small.cast(BOOLEAN), found
     return (times_in(rest, kind) if kind in TIMES else rest), found
 
 
-def convert_plain(texts: pa.Array, kind: str) -> pa.Array:
+def convert_plain(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
     """Return texts as numbers, if all of them are plain ones; what begins with a zero is none, as in `plain_kinds`."""
-    try:
-        numbers = texts.cast(ARROW[kind])
-    except pa.ArrowInvalid:
-        return None
+    numbers = as_type(texts, kind)
     zeros = texts.filter(pc.or_(pc.starts_with(texts, "0"), pc.starts_with(texts, "-0")))  # most are not, and soon seen
-    if pc.any(pc.match_substring_regex(zeros, r"^-?0\d")).as_py():
+    if numbers is None or is_any(pc.match_substring_regex(zeros, r"^-?0\d")):
         return None
-    return None if kind == "DOUBLE" and pc.any(pc.is_nan(numbers)).as_py() else numbers
+    return None if kind == NUMBER and is_any(pc.is_nan(numbers)) else numbers
 
 
 def refuse_text(texts: pa.Array, fine: pa.Array) -> None:
     """Refuse the first text that is not fine; of one that is not there nothing is known."""
-    if pc.all(fine).as_py() is False:
+    if not is_all(fine):
         row = pc.index(fine, False).as_py()
         raise NotRead(row, texts[row].as_py())
 
 
 def whole_numbers(texts: pa.Array, numbers: pa.Array) -> pa.Array:
-    """Return whole numbers as such."""
-    try:
-        return pc.utf8_trim_whitespace(texts).cast(pa.int64())  # to the last digit
-    except pa.ArrowInvalid:
-        pass
-    if not are_whole(numbers):
-        refuse_text(texts, pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), pa.scalar(2.0**63))))
-    return numbers.cast(pa.int64())
+    """Return whole numbers as such, to the last digit where they are written without anything else."""
+    plain = as_type(pc.utf8_trim_whitespace(texts), WHOLE)
+    if plain is not None:
+        return plain
+    refuse_text(texts, pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), pa.scalar(2.0**63))))
+    return numbers.cast(WHOLE)
 
 
-def times_in(texts: pa.Array, kind: str) -> pa.Array:
+def times_in(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return texts as times, if they are."""
     texts = pc.utf8_trim_whitespace(texts)
     refuse_text(texts, pc.match_substring_regex(texts, TIMES[kind]))
-    try:
-        return parsed_times(texts, kind)
-    except pa.ArrowInvalid:
-        for row in range(len(texts)):
-            try:
-                parsed_times(texts.slice(row, 1), kind)
-            except pa.ArrowInvalid:
-                raise NotRead(row, texts[row].as_py()) from None
-        raise
+    found = parsed_times(texts, kind)
+    if found is None:
+        row = next(row for row in range(len(texts)) if parsed_times(texts.slice(row, 1), kind) is None)
+        raise NotRead(row, texts[row].as_py())
+    return found
 
 
-def parsed_times(texts: pa.Array, kind: str) -> pa.Array:
-    """Return texts as times to the microsecond."""
-    return pc.replace_substring_regex(texts, r"(\.\d{6})\d+", r"\1").cast(ARROW[kind])
+def parsed_times(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
+    """Return texts as times to the microsecond; None if one is no time, such as the 29th of February of 2023."""
+    return as_type(pc.replace_substring_regex(texts, r"(\.\d{6})\d+", r"\1"), kind)
 
 
 def one_number(text: str, written: CellFormat) -> float | None:
     """Return the number that a single text is: NaN if it stands for no value, None if it is neither."""
     found = number_from(text, written)
     return float("nan") if found is None and is_no_number(text, written) else found
-
-
-__all__ = ["CellType", "NotRead", "TypeGuess", "Unclear", "convert_cells", "guess_type", "one_number"]
-
-
-# -- texts that stand for no value -------------------------------------------------------------------------------------
-
-
-def without_value(texts: pa.Array, written: CellFormat, *, loose: bool) -> pa.Array:
-    """Return which texts of an Arrow array stand for no value; those of numbers and times are compared loosely."""
-    if not loose:
-        return is_one_of(texts, exact_names(written))
-    trimmed = pc.utf8_trim_whitespace(texts)
-    if written.missing is None:
-        return is_one_of(pc.utf8_lower(trimmed), tuple(LOOSE))
-    named = pc.or_(is_one_of(texts, written.missing), is_one_of(trimmed, written.missing))
-    if AND_USUAL not in written.missing:
-        return named
-    return pc.or_(named, is_one_of(pc.utf8_lower(trimmed), tuple(LOOSE)))
-
-
-def is_one_of(texts: pa.Array, names: tuple[str, ...]) -> pa.Array:
-    """Return which texts of an Arrow array are among some."""
-    return pc.is_in(texts, value_set=arrow_names(names, texts.type), skip_nulls=True)
-
-
-@lru_cache(maxsize=64)
-def arrow_names(names: tuple[str, ...], kind: pa.DataType | None = None) -> pa.Array:
-    """Return texts as an Arrow array of a type of texts; by Arrow's own way pandas would be imported."""
-    data = [name.encode() for name in names]
-    ends = np.cumsum([0, *map(len, data)], dtype=np.int32)
-    found = pa.StringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))
-    return found if kind is None else found.cast(kind)
-
-
-def tally(texts: pa.Array, holds_none: pa.Array | None = None) -> Counter[str]:
-    """Return how often each text that stands for no value occurs, given which do; an empty cell is ''."""
-    found: Counter[str] = Counter()
-    if texts.null_count:
-        found[""] += texts.null_count
-    if holds_none is not None and pc.any(holds_none).as_py():
-        for pair in pc.value_counts(texts.filter(holds_none)).to_pylist():
-            found[pair["values"].strip()] += pair["counts"]
-    return found

@@ -8,7 +8,7 @@ from typing import Literal
 
 from .._types import Json, JsonObject, Label
 from ..errors import IncompatibleCounts, InvalidSetting
-from ..errors.message import PythonOnly, Setting
+from ..errors.message import MessagePart, PythonOnly, Setting
 from ..families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, Ordinal, Words
 from ..families.ordinal import shown_levels
 from ..stats import Moments, WordTable
@@ -68,28 +68,28 @@ class Column:
         family = usual if self.family is None else family_of(self.name, self.family)
         object.__setattr__(self, "family", family)
         if self.measured and self.type in ("text", "boolean"):
-            raise InvalidSetting(
-                f"Column {self.name!r} holds {NOUNS[self.type]}, but the family {family.name!r} counts numbers. Use ",
-                Setting("families", {self.name: "categorical"}),
-                ", or convert the column.",
-                column=self.name,
-            )
+            why = f"{NOUNS[self.type]}, but the family {family.name!r} counts numbers. Use "
+            raise self._refused(why, Setting("families", {self.name: "categorical"}), ", or convert the column.")
         if family.name == "bernoulli" and self.type == "text":
-            raise InvalidSetting(
-                f"Column {self.name!r} holds text, but the family 'bernoulli' counts flags: booleans, or numbers "
-                "above a threshold. Use ",
-                Setting("families", {self.name: "categorical"}),
-                ".",
-                column=self.name,
-            )
+            why = "text, but the family 'bernoulli' counts flags: booleans, or numbers above a threshold. Use "
+            raise self._refused(why, Setting("families", {self.name: "categorical"}), ".")
         if family.name in NOT_VECTORS and self.type == "vector":
-            raise InvalidSetting(
-                f"Column {self.name!r} holds vectors, which are no {NOT_VECTORS[family.name]}. Use 'words', "
-                "'bernoulli', 'gaussian' or 'poisson', or give each of its columns a name.",
-                column=self.name,
+            raise self._refused(
+                f"vectors, which are no {NOT_VECTORS[family.name]}. Use 'words', 'bernoulli', 'gaussian' or "
+                "'poisson', or give each of its columns a name."
             )
-        if isinstance(family, Words):
-            check_words_family(self.name, self.type, family)
+        if isinstance(family, Words) and self.type not in ("text", "vector", "empty"):
+            raise self._refused(
+                f"{NOUNS[self.type]}; the family 'words' counts the words of texts, or vectors of counts such as "
+                "CountVectorizer makes. Convert the column to text, or leave its family open."
+            )
+        if isinstance(family, Words) and self.type == "vector" and family.of_texts:
+            raise self._refused(
+                f"vectors, whose words are counted already: Words({family.of_texts[0]}=…) is for columns of text."
+            )
+
+    def _refused(self, *why: str | MessagePart) -> InvalidSetting:
+        return InvalidSetting(f"Column {self.name!r} holds ", *why, column=self.name)
 
     @classmethod
     def of(
@@ -134,22 +134,6 @@ NOUNS = {
 
 
 NOT_VECTORS = {"categorical": "categories", "ordinal": "single levels", "bins": "single numbers"}
-
-
-def check_words_family(name: str, of_type: Type, family: Words) -> None:
-    """Refuse words of what is no text and no vector of counts."""
-    if of_type not in ("text", "vector", "empty"):
-        raise InvalidSetting(
-            f"Column {name!r} holds {NOUNS[of_type]}; the family 'words' counts the words of texts, or vectors "
-            "of counts such as CountVectorizer makes. Convert the column to text, or leave its family open.",
-            column=name,
-        )
-    if of_type == "vector" and family.of_texts:
-        raise InvalidSetting(
-            f"Column {name!r} holds vectors, whose words are counted already: Words({family.of_texts[0]}=…) is "
-            "for columns of text.",
-            column=name,
-        )
 
 
 def same_kind(a: Type, b: Type) -> bool:
@@ -224,26 +208,24 @@ def column_cuts(column: Column) -> tuple[float, ...] | None:
 
 def family_text(column: Column) -> str:
     """Return the family of a column in words, with what differs from its defaults."""
-    own = family_settings(column.family)
-    if isinstance(column.family, Bins) and own.pop("cuts", None) is not None:
-        own["bins"] = len(column.family.values)  # the cuts themselves would fill the line
-    if isinstance(column.family, Ordinal) and own.pop("levels", None) is not None:
-        more = f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else ""
-        return f"ordinal{more}, {shown_levels(column.family.levels or ())}"
-    family = column.family.name + (f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else "")
-    return family if column.levels is None else f"{family}, {len(column.levels)} levels declared"
+    own, family = family_settings(column.family), column.family
+    levels = "" if column.levels is None else f", {len(column.levels)} levels declared"
+    if isinstance(family, Bins) and own.pop("cuts", None) is not None:
+        own["bins"] = len(family.values)  # the cuts themselves would fill the line
+    if isinstance(family, Ordinal) and own.pop("levels", None) is not None:
+        levels = f", {shown_levels(family.levels or ())}"
+    return family.name + (f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else "") + levels
 
 
 def family_settings(family: Family) -> JsonObject:
-    """Return the settings of a family that are not the default."""
-    given = {f.name: getattr(family, f.name) for f in fields(family)}
-    usual = type(family)()
-    return {name: value for name, value in given.items() if not same(value, getattr(usual, name))}
+    """Return the settings of a family that are not the default; arrays count as lists."""
+    given = {f.name: (getattr(family, f.name), getattr(type(family)(), f.name)) for f in fields(family)}
+    return {name: own for name, (own, usual) in given.items() if not bool(as_list(own) == as_list(usual))}
 
 
-def same(a: Json, b: Json) -> bool:
-    """Return whether two settings are equal; arrays count as lists."""
-    return bool(getattr(a, "tolist", lambda: a)() == getattr(b, "tolist", lambda: b)())
+def as_list(value: Json) -> Json:
+    """Return an array as a list, anything else as it is."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def column_of_statistic(name: str, statistic: ColumnStatistic) -> Column:
@@ -264,18 +246,13 @@ def column_of_statistic(name: str, statistic: ColumnStatistic) -> Column:
 
 def column_to_json(column: Column) -> JsonObject:
     """Return a column as plain data."""
-    settings = {name: in_plain(value) for name, value in family_settings(column.family).items()}
+    settings = {name: setting_to_json(as_list(value)) for name, value in family_settings(column.family).items()}
     if isinstance(column.family, Words) and column.type == "text":
         settings["rules"] = column.family.rules  # said in any case, since older files do not say it and mean "python"
     data = {"name": column.name, "type": column.type, "family": column.family.name, "settings": settings}
     if column.written is not None:
         data["written"] = column.written.to_json()
     return data if column.levels is None else data | {"levels": list(column.levels)}
-
-
-def in_plain(value: Json) -> Json:
-    """Return a setting as plain data: arrays and tuples as lists, functions by their names."""
-    return setting_to_json(getattr(value, "tolist", lambda: value)())
 
 
 def column_from_json(data: Mapping[str, Json]) -> Column:

@@ -16,9 +16,9 @@ from ..stats.axis import is_missing
 from .cell_format import USUAL, exact_names
 from .cells import CellType, NotRead, convert_cells, one_number
 from .column import Column, same_kind
-from .pandas_types import plain_cell, time_texts
+from .frame import is_sequence
 from .schema import Schema, likely
-from .values import another_type, kind_for, seconds, type_of_value
+from .values import another_type, kind_for, plain_cell, seconds, time_texts, type_of_value
 
 # More rows than this are quicker as columns.
 FEW = 16
@@ -52,9 +52,7 @@ def few_texts(X: list[CellLike], schema: Schema | None) -> list[Mapping[str, Cel
 
 def is_one_row(X: TableLike) -> bool:
     """Return whether this is one row: a dict of single values."""
-    if type(X) is not dict:
-        return False
-    return PLAIN.issuperset(map(type, X.values())) or not any(map(is_column, X.values()))
+    return type(X) is dict and (PLAIN.issuperset(map(type, X.values())) or not any(map(is_sequence, X.values())))
 
 
 def is_labelled_row(X: TableLike, y: ColumnLike) -> bool:
@@ -64,15 +62,11 @@ def is_labelled_row(X: TableLike, y: ColumnLike) -> bool:
 
 def rows_of_frame(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] | None:
     """Return the rows of a small data frame of pandas or Polars as dicts, if it has all columns by name."""
-    names = [str(name) for name in X.columns]
-    if len(set(names)) < len(names) or not set(schema.names) <= set(names):
+    names, library = [str(name) for name in X.columns], type(X).__module__.partition(".")[0]
+    if len(set(names)) < len(names) or not set(schema.names) <= set(names) or library not in ("pandas", "polars"):
         return None  # the code for larger frames raises the error
-    library = type(X).__module__.partition(".")[0]
-    if library == "polars":
-        return [dict(zip(names, row, strict=True)) for row in X.rows()]
-    if library == "pandas":
-        return [dict(zip(names, row, strict=True)) for row in X.to_numpy(dtype=object)]
-    return None
+    rows = X.rows() if library == "polars" else X.to_numpy(dtype=object)
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def row_of_series(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] | None:
@@ -85,61 +79,40 @@ def row_of_series(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] 
     else:  # numbers may be names of columns, or the index of texts
         alone = len(schema) == 1 and schema.columns[0].type == "text"
         row = not alone and set(schema.names) <= set(map(str, names))
-    if not row:
-        return None
-    return [dict(zip(map(str, names), X.to_numpy(dtype=object), strict=True))]
-
-
-def is_column(value: CellLike) -> bool:
-    """Return whether a value is a column of values rather than a single one."""
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
-        return False
-    return isinstance(value, (list, tuple)) or np.ndim(value) > 0
+    return [dict(zip(map(str, names), X.to_numpy(dtype=object), strict=True))] if row else None
 
 
 def label_reader(column: Column) -> Reader:
     """Return what makes a label of a value: None if it is missing, an error if it is of another type."""
+    family = column.family
     if column.type == "empty":
         return lambda value: None
-    if isinstance(column.family, Bernoulli) and column.type != "boolean":
-        threshold, number = column.family.threshold or 0.0, number_reader(column)
+    if isinstance(family, Bins) or (isinstance(family, Bernoulli) and column.type != "boolean"):
+        number = number_reader(column)
 
-        def flag(value: CellLike) -> CellLike:
+        def bin_or_flag(value: CellLike) -> CellLike:
             found = number(value)
-            return None if found != found else found > threshold
+            if found != found:
+                return None
+            if not isinstance(family, Bins):
+                return found > (family.threshold or 0.0)
+            if found in (np.inf, -np.inf):
+                raise infinite_cell(0, column.name)
+            return bisect_left(family.cuts or (), found)
 
-        return flag
-
-    if isinstance(column.family, Bins):
-        return bin_reader(column, column.family)
+        return bin_or_flag
 
     none = frozenset(exact_names(column.written))
 
     def label(value: CellLike) -> CellLike:
         if type(value) is str and column.type == "text":
             return None if value in none else value
-        if isinstance(value, str) and column.of_texts:
-            value = value_of(column, value)
-        if is_missing(value):
+        value = typed_cell(column, value)
+        if value is None:
             return None
-        value = plain_cell(value)
-        check_value(column, value)
         return time_texts(pa.array([value]))[0].as_py() if column.type == "time" else value
 
     return label
-
-
-def bin_reader(column: Column, family: Bins) -> Reader:
-    """Return what makes the number of a bin of a value."""
-    cuts, number = family.cuts or (), number_reader(column)
-
-    def bin_of(value: CellLike) -> int | None:
-        found = number(value)
-        if found in (np.inf, -np.inf):
-            raise infinite_cell(0, column.name)
-        return None if found != found else bisect_left(cuts, found)
-
-    return bin_of
 
 
 def number_reader(column: Column) -> Reader:
@@ -151,15 +124,17 @@ def number_reader(column: Column) -> Reader:
     def number(value: CellLike) -> float:
         if type(value) is float:
             return value
-        if type(value) is int and of_numbers:
-            return real(column, value)
-        if isinstance(value, str) and column.of_texts:
-            value = value_of(column, value)
-        if is_missing(value):
-            return np.nan
-        value = plain_cell(value)
-        check_value(column, value)
-        return float(seconds(pa.array([value]))[0]) if column.type == "time" else real(column, value)
+        if not (type(value) is int and of_numbers):
+            value = typed_cell(column, value)
+            if value is None:
+                return np.nan
+            if column.type == "time":
+                return float(seconds(pa.array([value]))[0])
+        try:
+            return float(value)
+        except OverflowError:
+            why = f"Column {column.name!r} holds a whole number too large for a float."
+            raise InvalidInput(f"{why} Rescale it, or take its logarithm.", column=column.name) from None
 
     def events(value: CellLike) -> float:
         found = number(value)
@@ -168,6 +143,19 @@ def number_reader(column: Column) -> Reader:
         return found
 
     return events if isinstance(column.family, Poisson) else number
+
+
+def typed_cell(column: Column, value: CellLike) -> CellLike:
+    """Return a value as one of the type that the column was learned with, None if it is missing; refuse others."""
+    if isinstance(value, str) and column.of_texts:
+        value = value_of(column, value)
+    if is_missing(value):
+        return None
+    value = plain_cell(value)
+    found = type_of_value(value)
+    if found is None or not same_kind(found, column.type):
+        raise another_type(column, repr(value))
+    return value
 
 
 def value_of(column: Column, text: str) -> CellLike:
@@ -181,25 +169,6 @@ def value_of(column: Column, text: str) -> CellLike:
         return convert_cells(texts, CellType(kind_for(column, texts), written))[0][0].as_py()
     except NotRead:
         return text  # of another type than the column: check_value raises the error
-
-
-def real(column: Column, value: CellLike) -> float:
-    """Return a number of any type as a float, if there is one that large."""
-    try:
-        return float(value)
-    except OverflowError:
-        raise InvalidInput(
-            f"Column {column.name!r} holds a whole number too large for a float. Rescale it, or take its logarithm.",
-            column=column.name,
-        ) from None
-
-
-def check_value(column: Column, value: CellLike) -> None:
-    """Refuse a value of another type than the column was learned with."""
-    found = type_of_value(value)
-    if found is not None and same_kind(found, column.type):
-        return
-    raise another_type(column, value)
 
 
 def texts_of_rows(rows: Sequence[Mapping[str, CellLike]], column: Column) -> list[str | None]:

@@ -11,14 +11,13 @@ import pyarrow as pa
 
 from .. import _kernels
 from .._threads import WORTHWHILE, in_threads
-from .._types import AnyArray, Codes, Floats, Label, Matrix
+from .._types import AnyArray, Codes, Label, Matrix
 from ..errors import InvalidInput, RowRefused, infinite_cell
 from ..errors.message import RowNumber, Setting
 from ..families import Bernoulli, Bins, Ordinal, Poisson
 from ..families.poisson import NEVER_NEGATIVE
-from ..text.arrow_buffers import arrow_buffers_of
-from .cell_format import exact_names
-from .cells import is_one_of, tally
+from ..text.column import arrow_buffers
+from .cell_format import exact_names, is_one_of, tally
 from .column import Column
 from .frame import Frame
 from .values import ColumnLabels, ColumnValues, plain_texts
@@ -74,23 +73,32 @@ class Coder:
 
     def fill(self, values: ColumnValues, begin: int, end: int, out: Codes) -> list[Label]:
         """Fill in the codes of some rows that are no texts, and return the labels that are new."""
-        by_value = self._by_value(values)
-        return self._fill_labels((self._distinguished if by_value else ColumnValues.labels)(values, begin, end), out)
+        read = self._distinguished if self._by_value(values) else ColumnValues.labels
+        labels, which = read(values, begin, end)
+        codes, new = [], list[Label]()
+        for label in labels:
+            code = self.missing if label != label or label in self.none else self.places.get(label, self.unseen)
+            if code is None:
+                new.append(label)
+                code = len(self.places) + len(new) - 1
+            codes.append(code)
+        out[:] = np.array([*codes, self.missing], dtype=np.int32)[
+            which
+        ]  # a row without a label looks at the last place
+        return new
 
     def check(self, values: ColumnValues, begin: int, out: Codes, new: list[Label]) -> None:
         """Refuse new labels that are no levels, and labels that were not seen in training where that is an error."""
         if new and isinstance(self.column.family, Ordinal):
-            self._check_levels(self.column.family, new)
+            try:
+                self.column.family.check(self.column.name, (*self.places, *new))
+            except InvalidInput:
+                self._learn_none()  # the compiled dictionary forgets them, too
+                raise
         if self.refuse and (out == self.unseen).any():
-            self._refuse(values, begin, int(np.argmax(out == self.unseen)))
-
-    def _check_levels(self, family: Ordinal, new: list[Label]) -> None:
-        """Refuse labels that are no levels; the compiled dictionary forgets them, too."""
-        try:
-            family.check(self.column.name, (*self.places, *new))
-        except InvalidInput:
-            self._learn_none()
-            raise
+            row = begin + int(np.argmax(out == self.unseen))
+            if label := values.labels(row, row + 1).labels:
+                raise unseen_error(self.column.name, label[0], row)
 
     def _distinguished(self, values: ColumnValues, begin: int, end: int) -> ColumnLabels:
         """Return the labels of numbers: the bin of each, or the flag whether it lies above a threshold."""
@@ -103,21 +111,6 @@ class Coder:
         which[np.isnan(numbers)] = -1
         return ColumnLabels([False, True], which)
 
-    def _fill_labels(self, found: ColumnLabels, out: Codes) -> list[Label]:
-        new: list[Label] = []
-        codes = np.array([*(self._code(label, new) for label in found.labels), self.missing], dtype=np.int32)
-        out[:] = codes[found.which]  # a row without a label looks at the last place
-        return new
-
-    def _code(self, label: Label, new: list[Label]) -> int:
-        if label != label or label in self.none:
-            return self.missing
-        code = self.places.get(label, self.unseen)
-        if code is None:
-            new.append(label)
-            code = len(self.places) + len(new) - 1
-        return code
-
     def learn(self) -> None:
         """Take labels that the dict got since into the compiled dictionary; then several threads may look them up."""
         if self._known == len(self.places):
@@ -125,14 +118,11 @@ class Coder:
         if self._known > len(self.places):  # of texts that were encoded, some were not taken in: an error came between
             self._learn_none()
         rest = islice(self.places.items(), self._known, None)
-        since = {label: code for label, code in rest if isinstance(label, str) and is_arrow_text(label)}
+        # Texts that Arrow can hold: no half of a pair of surrogates.
+        texts = ((text, code) for text, code in rest if isinstance(text, str))
+        since = {t: code for t, code in texts if t.isascii() or t.encode(errors="ignore").decode() == t}
         self._texts.add(list(since), list(since.values()))
         self._known = self._texts.next = len(self.places)
-
-    def _refuse(self, values: ColumnValues, begin: int, row: int) -> None:
-        label = values.labels(begin + row, begin + row + 1).labels
-        if label:
-            raise unseen_error(self.column.name, label[0], begin + row)
 
     def __getstate__(self) -> dict[str, object]:
         compiled = ("_texts", "_known")  # made anew
@@ -141,11 +131,6 @@ class Coder:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self._learn_none()
-
-
-def is_arrow_text(label: str) -> bool:
-    """Return whether a label is a text that Arrow can hold: no half of a pair of surrogates."""
-    return label.isascii() or label.encode(errors="ignore").decode() == label
 
 
 def unseen_error(column: str, label: Label, row: int | None = None) -> InvalidInput:
@@ -165,11 +150,8 @@ def unseen_error(column: str, label: Label, row: int | None = None) -> InvalidIn
 
 def text_task(codes: _kernels.TextCodes, texts: pa.Array, missing: int, unseen: int, out: Codes) -> _kernels.TextTask:
     """Return an Arrow array of texts as the kernels encode it, from its buffers."""
-    found = arrow_buffers_of(texts)
-    if found.views is not None:
-        return _kernels.viewed_texts(codes, *found.views, found.bits, found.skipped, missing, unseen, out)
-    assert found.plain is not None
-    return _kernels.plain_texts(codes, *found.plain, found.bits, found.skipped, missing, unseen, out)
+    encode = _kernels.viewed_texts if pa.types.is_string_view(texts.type) else _kernels.plain_texts
+    return encode(codes, *arrow_buffers(texts), missing, unseen, out)
 
 
 # Rows that are read at once: enough to keep threads busy, few enough to stay small beside the data.
@@ -206,20 +188,15 @@ def block_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int,
         for column, of_column in zip(columns, values, strict=True):
             of_column.check(column)
         parts = [of_column.number_buffers(begin, end) for of_column in values]
-        bits, skipped = [part.bits for part in parts], [part.skipped for part in parts]
-        _kernels.gather_numbers([part.data for part in parts], bits, skipped, laid, threads)
+        data, bits = [part[0] for part in parts], [part[1] for part in parts]
+        _kernels.gather_numbers(data, bits, [part[2] for part in parts], laid, threads)
         numbers = laid.T
     for at, column in enumerate(columns):
-        if isinstance(column.family, Poisson):
-            check_events(column, numbers[:, at], begin)
+        below = numbers[:, at] < 0 if isinstance(column.family, Poisson) else np.zeros(0, dtype=np.bool_)
+        if below.any():
+            row = int(np.argmax(below))
+            raise RowRefused(begin + row, column.name, f"{numbers[row, at]:g}", NEVER_NEGATIVE)
     return numbers
-
-
-def check_events(column: Column, numbers: Floats, begin: int) -> None:
-    """Refuse numbers of events below zero."""
-    below = np.flatnonzero(numbers < 0)
-    if len(below):
-        raise RowRefused(begin + int(below[0]), column.name, f"{numbers[below[0]]:g}", NEVER_NEGATIVE)
 
 
 def block_vectors(frame: Frame, column: Column, begin: int, end: int) -> Matrix:

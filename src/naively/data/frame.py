@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 
@@ -16,16 +17,16 @@ from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from ..families import Ordinal
 from ..stats.axis import is_missing
+from . import cells
 from .cell_format import USUAL
 from .column import NOUNS, Column, FamilyLike, FamilySettings, family_of, wants_text
-from .pandas_types import arrow_labels, known_series
 from .schema import Schema, likely
-from .values import ColumnValues
+from .values import ColumnValues, another_type, arrow_labels, known_objects
 
 # A column of single values, or of vectors.
 FrameColumn = ColumnValues | Matrix
 # The name of the only column of a sparse matrix, and of a list of texts.
-WHOLE, TEXT = "X", "text"
+MATRIX, TEXT = "X", "text"
 
 
 class Frame:
@@ -37,11 +38,10 @@ class Frame:
         rows: int,
         *,
         named: bool = True,
-        library: str | None = None,
         matrix: AnyArray | None = None,
         texts: bool = False,
     ) -> None:
-        self.columns, self.rows, self.named, self.library, self.matrix = dict(columns), rows, named, library, matrix
+        self.columns, self.rows, self.named, self.matrix = dict(columns), rows, named, matrix
         self.texts = texts  # whether it is but a column of texts, which are to be tokenized
 
     @property
@@ -54,28 +54,47 @@ class Frame:
         given = families if isinstance(families, Mapping) else {}
         if self.texts:
             return Schema(tuple(Column.of(name, "text", "words") for name in self.columns))
-        columns = (schema_column(name, values, given.get(name)) for name, values in self.columns.items())
-        return Schema(tuple(self._looked_at(column, given.get(column.name)) for column in columns))
+        return Schema(tuple(self._column(name, values, given.get(name)) for name, values in self.columns.items()))
 
-    def _looked_at(self, column: Column, family: FamilyLike | None) -> Column:
-        """Return a column of texts that may be numbers as those; the cells of arrays are taken as they are.
+    def _column(self, name: str, values: FrameColumn, asked: FamilyLike | None) -> Column:
+        """Return what a column is, by the type of its values, or by its family if it has none.
 
-        One row does not show what a column holds, so that its texts stay texts.
+        Texts that are all numbers are these, but not in arrays; one row does not show what a column holds.
         """
-        values = self.columns[column.name]
-        if not self.named or not isinstance(values, ColumnValues) or values.type != "text" or values.categorical:
+        if not isinstance(values, ColumnValues):
+            return Column.of(name, "vector", None if sparse.issparse(values) else "gaussian")
+        family = None if asked is None else family_of(name, asked)
+        if values.type is None and family is not None and family.name in ("gaussian", "poisson", "bins"):
+            return Column(name, "number")
+        categories = Ordinal(levels=values.levels) if values.ordered else "categorical" if values.categorical else None
+        column = Column.of(name, values.type or "text", categories, values.levels)
+        words = family is not None and family.name == "words"
+        if not self.named or values.type != "text" or values.categorical or words:
             return column
-        asked = None if family is None else family_of(column.name, family)
-        if asked is not None and asked.name == "words":
-            return column
-        numbers = values.written() if asked is None or not wants_text(asked) else None
-        if numbers is None or self.rows < 2:
+        numbers = values.written() if self.rows > 1 and (family is None or not wants_text(family)) else None
+        if numbers is None:
             return replace(column, written=USUAL)
-        return Column(column.name, "whole" if "BIGINT" in numbers.kinds else "number", written=numbers.written)
+        return Column(name, "whole" if cells.WHOLE in numbers.kinds else "number", written=numbers.written)
 
     def on(self, schema: Schema) -> Frame:
-        """Return the columns of a schema, by name; by position where one of the two has no names."""
-        return self.aligned(schema)._of_kinds(schema)
+        """Return the columns of a schema, by name, or by position where one of the two has no names.
+
+        Vectors are refused where single values were learned, and the reverse; texts are read as the numbers they are.
+        """
+        frame = self.aligned(schema)
+        columns = dict(frame.columns)
+        for column in schema:
+            name, values = column.name, columns[column.name]
+            if column.type == "empty":
+                values = ColumnValues(name, pa.nulls(self.rows))
+            elif isinstance(values, ColumnValues) and values.type == "text" and column.of_texts:
+                values = values.as_in(column)
+            if isinstance(values, ColumnValues) is (column.type == "vector"):
+                now = NOUNS[values.type or "text"] if isinstance(values, ColumnValues) else "vectors"
+                raise another_type(column, now)
+            columns[name] = values
+        same = all(columns[name] is values for name, values in frame.columns.items())
+        return frame if same else Frame(columns, self.rows, named=frame.named)
 
     def aligned(self, schema: Schema) -> Frame:
         """Return the columns of a schema as they are, by name or by position."""
@@ -89,27 +108,23 @@ class Frame:
             raise InvalidInput(
                 f"The table has no column {missing[0]!r}{more}{likely(missing[0], self.names)}", column=missing[0]
             )
-        return Frame({name: self.columns[name] for name in schema.names}, self.rows, library=self.library)
+        return Frame({name: self.columns[name] for name in schema.names}, self.rows)
 
-    def _of_kinds(self, schema: Schema) -> Frame:
-        """Refuse vectors where single values were learned, and the reverse; read texts as the numbers they are."""
-        if schema.empty:
-            self = self.without_types(schema.empty)
-        read: dict[str, ColumnValues] = {}
-        for column in schema:
-            found = self.columns[column.name]
-            if isinstance(found, ColumnValues) and found.type == "text" and column.of_texts:
-                read[column.name] = found.as_in(column)
-            if isinstance(found, ColumnValues) is (column.type == "vector"):
-                now = NOUNS[found.type or "text"] if isinstance(found, ColumnValues) else "vectors"
-                raise InvalidInput(
-                    f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {now}. "
-                    "Convert it to what it was.",
-                    column=column.name,
-                )
-        if not read:
-            return self
-        return Frame(self.columns | read, self.rows, named=self.named, library=self.library, matrix=self.matrix)
+    def _by_position(self, schema: Schema) -> Frame:
+        whole = [not isinstance(values, ColumnValues) for values in self.columns.values()] == [True]
+        vectors = [column.type == "vector" for column in schema]
+        if self.matrix is not None and vectors == [True]:
+            return Frame({schema.names[0]: self.matrix}, self.rows)
+        if whole and not any(vectors):
+            raise InvalidInput(
+                f"X is a sparse matrix, but NaiveBayes is expecting {len(schema)} features as single columns: give "
+                "X.toarray(), or learn from a sparse matrix, too."
+            )
+        if len(self.columns) != len(schema):
+            raise InvalidInput(
+                f"X has {len(self.columns)} features, but NaiveBayes is expecting {len(schema)} features as input."
+            )
+        return Frame(dict(zip(schema.names, self.columns.values(), strict=True)), self.rows, matrix=self.matrix)
 
     def take(self, at: Places) -> Frame:
         """Return some rows, in this order."""
@@ -121,7 +136,7 @@ class Frame:
             values = self.columns.values()
             taken = in_threads(lambda v: v.take(at) if isinstance(v, ColumnValues) else v[at], values, several)
             columns = dict(zip(self.columns, taken, strict=True))
-        return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
+        return Frame(columns, len(at), named=self.named, matrix=matrix)
 
     def text_bytes(self, name: str) -> float:
         """Return about how many bytes the values of a column take."""
@@ -135,48 +150,18 @@ class Frame:
     def without_types(self, names: Collection[str]) -> Frame:
         """Return the same, some columns without a type, as all their cells are missing."""
         empty = {name: ColumnValues(name, pa.nulls(self.rows)) for name in names}
-        return Frame(self.columns | empty, self.rows, named=self.named, library=self.library)
+        return Frame(self.columns | empty, self.rows, named=self.named)
 
     def only(self, names: Sequence[str]) -> Frame:
         """Return some of the columns."""
         if len(names) == len(self.columns):
             return self
-        return Frame({name: self.columns[name] for name in names}, self.rows, named=self.named, library=self.library)
+        return Frame({name: self.columns[name] for name in names}, self.rows, named=self.named)
 
     def coded(self) -> Frame:
         """Return the same, to be read again and again: texts as codes."""
         columns = {n: v.coded() if isinstance(v, ColumnValues) else v for n, v in self.columns.items()}
-        return Frame(columns, self.rows, named=self.named, library=self.library, matrix=self.matrix)
-
-    def _by_position(self, schema: Schema) -> Frame:
-        whole = [not isinstance(values, ColumnValues) for values in self.columns.values()] == [True]
-        vectors = [column.type == "vector" for column in schema]
-        if self.matrix is not None and vectors == [True]:
-            return Frame({schema.names[0]: self.matrix}, self.rows, library=self.library)
-        if whole and not any(vectors):
-            raise InvalidInput(
-                f"X is a sparse matrix, but NaiveBayes is expecting {len(schema)} features as single columns: give "
-                "X.toarray(), or learn from a sparse matrix, too."
-            )
-        if len(self.columns) != len(schema):
-            raise InvalidInput(
-                f"X has {len(self.columns)} features, but NaiveBayes is expecting {len(schema)} features as input."
-            )
-        columns = dict(zip(schema.names, self.columns.values(), strict=True))
-        return Frame(columns, self.rows, library=self.library, matrix=self.matrix)
-
-
-def schema_column(name: str, values: FrameColumn, family: FamilyLike | None = None) -> Column:
-    """Return what a column is, by the type of its values; of one without any, by the family it shall have."""
-    if isinstance(values, ColumnValues):
-        numbers = family is not None and family_of(name, family).name in ("gaussian", "poisson", "bins")
-        if values.type is None and numbers:
-            return Column(name, "number")
-        categories: FamilyLike | None = "categorical" if values.categorical else None
-        if values.ordered:
-            categories = Ordinal(levels=values.levels)
-        return Column.of(name, values.type or "text", categories, values.levels)
-    return Column.of(name, "vector", None if sparse.issparse(values) else "gaussian")
+        return Frame(columns, self.rows, named=self.named, matrix=self.matrix)
 
 
 def frame_of(X: TableLike) -> Frame:
@@ -184,15 +169,17 @@ def frame_of(X: TableLike) -> Frame:
     if isinstance(X, Frame):
         return X
     if sparse.issparse(X):
-        return Frame({WHOLE: X.tocsr()}, X.shape[0], named=False)
+        return Frame({MATRIX: X.tocsr()}, X.shape[0], named=False)
     if (texts := column_of_texts(X)) is not None:
         return Frame({texts.name: texts}, len(texts), named=False, texts=True)
-    if isinstance(X, np.ndarray):
-        return frame_of_array(X)
     if isinstance(X, Mapping):
         return frame_of_dict(X)
     if isinstance(X, (pa.Table, pa.RecordBatch)):
-        return frame_of_table(X)
+        refuse_twice(X.schema.names)
+        columns = {name: arrow_values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
+        return Frame(columns, X.num_rows)
+    if isinstance(X, np.ndarray):
+        return frame_of_array(X)
     if hasattr(type(X), "columns") or hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__"):
         return frame_of_any(X)
     if isinstance(X, Sequence) and not isinstance(X, (str, bytes)):
@@ -208,18 +195,15 @@ def column_of_texts(X: TableLike) -> ColumnValues | None:
     """Return a list or a column of texts, None if this is something else."""
     if isinstance(X, (list, tuple)):
         return text_list(X)
-    if isinstance(X, (pa.Array, pa.ChunkedArray)):
-        found = ColumnValues(TEXT, X)
-    elif isinstance(X, np.ndarray):
-        if X.ndim != 1 or X.dtype.kind not in "UTO" or not len(X):
-            return None
+    if isinstance(X, (pa.Array, pa.ChunkedArray)) or (
+        isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "UTO" and len(X)
+    ):
         found = ColumnValues(TEXT, X)
     elif hasattr(X, "dtype") and hasattr(X, "name") and np.ndim(X) == 1 and len(X):  # a series
         found = series_values(X.name if isinstance(X.name, str) and X.name else TEXT, X)
     else:
         return None
-    empty = found.type is None and not found.floating
-    return found if found.type == "text" or empty else None
+    return found if found.type == "text" or (found.type is None and not found.floating) else None
 
 
 def text_list(X: Sequence[CellLike]) -> ColumnValues | None:
@@ -227,8 +211,7 @@ def text_list(X: Sequence[CellLike]) -> ColumnValues | None:
     if not any(isinstance(text, (str, bytes)) for text in X):
         empty = X and all(is_missing(text) and not isinstance(text, float) for text in X)
         return ColumnValues(TEXT, pa.nulls(len(X), pa.large_string())) if empty else None
-    plain = set(map(type, X)) == {str}  # looked at in one go, for there may be millions
-    if plain:
+    if set(map(type, X)) == {str}:  # looked at in one go, for there may be millions
         return ColumnValues(TEXT, object_array(X), kind="text")
     for row, text in enumerate(X):
         if not (isinstance(text, str) or is_missing(text)):
@@ -269,14 +252,13 @@ def frame_of_dict(X: Mapping[Label, ColumnLike]) -> Frame:
     if not any(is_sequence(value) for value in X.values()):
         return frame_of_rows([X])
     refuse_twice([str(name) for name in X])
-    columns = {}
     for name, value in X.items():
         if not is_sequence(value):
             raise InvalidInput(
                 f"Column {name!r} is a single {type(value).__name__} among columns; give all values, or none.",
                 column=name,
             )
-        columns[str(name)] = values_of(str(name), value)
+    columns = {str(name): values_of(str(name), value) for name, value in X.items()}
     lengths = {name: value.shape[0] if hasattr(value, "shape") else len(value) for name, value in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InvalidInput(f"The columns have different lengths: {lengths}.")
@@ -285,11 +267,9 @@ def frame_of_dict(X: Mapping[Label, ColumnLike]) -> Frame:
 
 def is_sequence(value: CellLike) -> bool:
     """Return whether something is a column rather than a cell."""
-    if isinstance(value, (str, bytes)):
+    if isinstance(value, (str, bytes)) or not (hasattr(value, "__len__") or sparse.issparse(value)):
         return False
-    return (
-        isinstance(value, (list, tuple)) or sparse.issparse(value) or (hasattr(value, "__len__") and np.ndim(value) > 0)
-    )
+    return isinstance(value, (list, tuple)) or sparse.issparse(value) or np.ndim(value) > 0
 
 
 def values_of(name: str, value: ColumnLike) -> FrameColumn:
@@ -342,13 +322,6 @@ def frame_of_rows(X: Sequence[TableLike]) -> Frame:
     return frame_of_array(array)
 
 
-def frame_of_table(X: TableLike) -> Frame:
-    """Return an Arrow table as a frame."""
-    refuse_twice(list(X.schema.names))
-    columns = {name: arrow_values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
-    return Frame(columns, X.num_rows, library="pyarrow")
-
-
 def frame_of_any(X: TableLike) -> Frame:
     """Return a data frame of any library that narwhals reads."""
     import narwhals.stable.v2 as nw
@@ -363,7 +336,7 @@ def frame_of_any(X: TableLike) -> Frame:
         frame = frame.collect()
     # By name: to take a column by its place, narwhals makes a list of all names each time.
     columns = {str(name): series_values(str(name), frame.get_column(name).to_native()) for name in frame.columns}
-    return Frame(columns, len(frame), library=frame.implementation.value)
+    return Frame(columns, len(frame))
 
 
 def series_values(name: str, series: ColumnLike) -> ColumnValues:
@@ -378,13 +351,30 @@ def series_values(name: str, series: ColumnLike) -> ColumnValues:
         levels = tuple(series.dtype.categories) if type(kind).__name__ == "Enum" else None
         newest = import_module("polars").CompatLevel.newest()
         return ColumnValues(name, series, levels, newest, ordered=levels is not None)
-    if (known := known_series(series)) is not None:
-        return ColumnValues(name, known.data, known.levels, ordered=known.ordered)
+    if (known := pandas_values(name, series)) is not None:
+        return known
     if getattr(kind, "tz", None) is not None:  # Arrow would ask pandas for it in a way that warns
         times: ColumnLike = getattr(series, "dt", series)  # an index is its own
         moments = times.tz_convert(None).to_numpy()
         return arrow_values(name, pa.array(moments, pa.timestamp(kind.unit, str(kind.tz)), from_pandas=True))
     return arrow_values(name, pa.array(series, from_pandas=True))
+
+
+def pandas_values(name: str, series: ColumnLike) -> ColumnValues | None:
+    """Return a series of a type that only pandas has; None if it is of another."""
+    kind = type(series.dtype).__name__
+    if kind == "SparseDtype":
+        return ColumnValues(name, np.asarray(series))
+    if kind == "CategoricalDtype":  # codes, and categories that a file can hold
+        categories = np.asarray(series.dtype.categories)
+        with suppress(pa.ArrowInvalid, pa.ArrowTypeError):  # of several types: whoever reads the cells says so
+            objects = categories.dtype.kind == "O"
+            labels = pa.array(known_objects(categories)[0] if objects else categories, from_pandas=True)
+            codes = np.asarray(series.cat.codes if hasattr(series, "cat") else series.codes)
+            data = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), labels)
+            return ColumnValues(name, data, arrow_labels(labels), ordered=bool(series.dtype.ordered))
+    objects = kind in ("PeriodDtype", "IntervalDtype", "CategoricalDtype")
+    return ColumnValues(name, np.asarray(series, dtype=object)) if objects else None
 
 
 def arrow_values(name: str, array: pa.Array) -> ColumnValues:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from functools import cached_property
+
+import pyarrow as pa
 
 from .._types import Json, JsonObject, Label
 from ..errors import IncompatibleCounts, InvalidInput, InvalidSetting
@@ -31,9 +33,7 @@ from .column import (
     wants_text,
     with_family,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .values import is_text_type, type_of_arrow
 
 
 @dataclass(frozen=True)
@@ -65,20 +65,20 @@ class Schema:
     hints: tuple[str, ...] = field(default=(), compare=False)
     target: str | None = field(default=None, compare=False)  # the column of the classes, where it has a name
     weight: str | None = field(default=None, compare=False)  # the column of the weights of rows, where they have some
-    _places: dict[str, int] = field(init=False, repr=False, compare=False)
-    _kinds: dict[Kind, tuple[Column, ...]] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_places", {column.name: at for at, column in enumerate(self.columns)})
-        kinds: dict[Kind, list[Column]] = {"labels": [], "numbers": [], "vectors": []}
-        for column in self.columns:
-            kinds[column.kind].append(column)
-        object.__setattr__(self, "_kinds", {kind: tuple(columns) for kind, columns in kinds.items()})
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def _kinds(self) -> dict[Kind, tuple[Column, ...]]:
+        kinds: tuple[Kind, ...] = ("labels", "numbers", "vectors")
+        return {kind: tuple(column for column in self.columns if column.kind == kind) for kind in kinds}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(self._places)
+        return tuple(self._by_name)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -87,12 +87,12 @@ class Schema:
         return iter(self.columns)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._by_name
 
     def __getitem__(self, name: str) -> Column:
         if name not in self:
             raise InvalidInput(f"There is no column {name!r}{likely(name, self.names)}", column=name)
-        return self.columns[self._places[name]]
+        return self._by_name[name]
 
     @property
     def single(self) -> bool:
@@ -123,15 +123,12 @@ class Schema:
 
     def with_functions(self, functions: Mapping[str, Callable[..., object] | None]) -> Schema:
         """Return the same columns, functions that tokenize texts given again after a file could not hold them."""
-        out = []
+        given, columns = {name: own for name, own in functions.items() if own is not None}, []
         for column in self.columns:
-            missing = {
-                n: given
-                for n, given in functions.items()
-                if isinstance(getattr(column.family, n, None), UnsavedFunction) and given is not None
-            }
-            out.append(replace(column, family=replace(column.family, **missing)) if missing else column)
-        return replace(self, columns=tuple(out))
+            of_column = column.family
+            missing = {n: own for n, own in given.items() if isinstance(getattr(of_column, n, None), UnsavedFunction)}
+            columns.append(replace(column, family=replace(of_column, **missing)))
+        return replace(self, columns=tuple(columns))
 
     def typed_as(self, other: Schema, names: Collection[str]) -> Schema:
         """Return the same columns, some of them as another schema has them."""
@@ -155,19 +152,21 @@ class Schema:
         """
         self, other = self.typed_as(other, self.empty), other.typed_as(self, other.empty)
         for column in self.columns:
-            if column.name in other and not same_kind(other[column.name].type, column.type):
-                found = f"{NOUNS[column.type]} and {NOUNS[other[column.name].type]}"
+            if column.name not in other:
+                continue
+            theirs = other[column.name]
+            if not same_kind(theirs.type, column.type):
+                found = f"{NOUNS[column.type]} and {NOUNS[theirs.type]}"
                 raise IncompatibleCounts(
                     f"Column {column.name!r} holds {found}; convert one of them before counting.", column=column.name
                 )
-            if column.name in other and column_cuts(column) != column_cuts(other[column.name]):
+            if column_cuts(column) != column_cuts(theirs):
                 raise IncompatibleCounts(
                     f"Column {column.name!r} is cut into other bins on each side; give both the same schema, such as "
                     "NaiveBayes(families=first.schema_), or the same nv.Bins(cuts=[...]).",
                     column=column.name,
                 )
-            if column.name in other:
-                check_levels(column, other[column.name])
+            check_levels(column, theirs)
         return self
 
     @classmethod
@@ -270,9 +269,8 @@ class Schema:
         Schema
             The schema.
         """
-        columns = tuple(column_from_json(column) for column in data["columns"])
-        hints = tuple(map(Message.from_json, data.get("hints", ())))
-        return cls(columns, hints, data.get("target"), data.get("weight"))
+        columns, hints = map(column_from_json, data["columns"]), map(Message.from_json, data.get("hints", ()))
+        return cls(tuple(columns), tuple(hints), data.get("target"), data.get("weight"))
 
     def __str__(self) -> str:
         rows = [(str(c.name), NOUNS[c.type], family_text(c)) for c in self.columns]
@@ -283,12 +281,11 @@ class Schema:
 
 def likely(name: Label, names: tuple[str, ...], what: str = "columns") -> str:
     """Return the end of a sentence about a name that is not there: the likely one, or all there are."""
-    spelled = {"".join(str(known).split()).casefold(): str(known) for known in names}
-    alike = spelled.get("".join(str(name).split()).casefold())  # but for blanks and capitals
-    close = [alike] if alike is not None else get_close_matches(str(name), [str(known) for known in names], n=1)
-    if close:
+    known = list(map(str, names))
+    alike = [one for one in known if "".join(one.split()).casefold() == "".join(str(name).split()).casefold()]
+    if close := alike[-1:] or get_close_matches(str(name), known, n=1):  # alike but for blanks and capitals
         return f"; did you mean {close[0]!r}?"
-    shown = ", ".join(repr(known) for known in names[:8]) + (", …" if len(names) > 8 else "")
+    shown = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
     return f"; the {what} are {shown}." if names else f"; there are no {what}."
 
 
@@ -302,20 +299,16 @@ def schema_of_types(
 ) -> Schema:
     """Return what columns of these types are; bins may have no cuts, and pairs of words may be undecided."""
     given = dict(families or {})
-    for name in (*([] if target is None else [target]), *([] if weight is None else [weight]), *ignore, *given):
+    apart = [name for name in (target, weight, *ignore) if name is not None]
+    for name in (*apart, *given):
         if name not in types.names:
             raise InvalidInput(f"There is no column {name!r}{likely(name, tuple(types.names))}", column=name)
-    apart = {target, weight, *ignore}
     columns = tuple(column_of_type(field, given.get(field.name)) for field in types if field.name not in apart)
     return Schema(columns, target=target, weight=weight)
 
 
 def column_of_type(field: pa.Field, family: FamilyLike | None) -> Column:
     """Return what a column is by its type, and by the family it shall have."""
-    import pyarrow as pa  # Arrow is not loaded with a schema
-
-    from .values import is_text_type, type_of_arrow
-
     coded = pa.types.is_dictionary(field.type)
     kind = field.type.value_type if coded else field.type
     asked = None if family is None else family_of(field.name, family)
@@ -344,19 +337,15 @@ def column_of_type(field: pa.Field, family: FamilyLike | None) -> Column:
 def check_decided(schema: Schema) -> None:
     """Refuse what only rows can decide, and say how to decide it."""
     for column in schema:
-        if isinstance(column.family, Bins) and column.family.cuts is None:
-            raise InvalidSetting(
-                f"Where column {column.name!r} is cut into bins follows from its numbers, not from its type. Give the "
-                "cuts: ",
-                Setting("families", {column.name: replace(column.family, cuts=(10.0, 20.0))}),
-                "; or look at rows: nv.look(rows, target=…).schema.",
-                column=column.name,
-            )
-        if isinstance(column.family, Words) and column.family.may_pair:
-            raise InvalidSetting(
-                f"Whether pairs of words of column {column.name!r} are counted follows from how long its texts are. "
-                "Decide it: ",
-                Setting("families", {column.name: Words(pairs=True)}),
-                " or pairs=False; or look at rows: nv.look(rows, target=…).schema.",
-                column=column.name,
-            )
+        family, name = column.family, column.name
+        given: Family
+        if isinstance(family, Bins) and family.cuts is None:
+            why = f"Where column {name!r} is cut into bins follows from its numbers, not from its type. Give the cuts: "
+            given, other = replace(family, cuts=(10.0, 20.0)), "; "
+        elif isinstance(family, Words) and family.may_pair:
+            why = f"Whether pairs of words of column {name!r} are counted follows from how long its texts are. Decide: "
+            given, other = Words(pairs=True), " or pairs=False; "
+        else:
+            continue
+        rows = f"{other}or look at rows: nv.look(rows, target=…).schema."
+        raise InvalidSetting(why, Setting("families", {name: given}), rows, column=name)

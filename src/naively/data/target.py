@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import warnings
+from contextlib import suppress
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -21,6 +23,9 @@ from .values import ColumnValues, type_of_value
 
 IN_TIME = Message(
     "; write them as texts such as '2024' or 'week 7'", PythonOnly(", or as dates: y.astype(str) or y.dt.date")
+)
+COLUMN_VECTOR = (
+    "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,)."
 )
 ONE = np.zeros(1, dtype=np.int32)
 # From so many labels on, Arrow finds the different ones sooner than Python does.
@@ -73,23 +78,14 @@ def target_of(y: ColumnLike) -> Target | SoftLabels:
     if hasattr(y, "__array__") and not hasattr(y, "dtype"):
         y = y if hasattr(y, "type") else np.asarray(y)
     array = y if hasattr(y, "dtype") or hasattr(y, "type") else as_array(y)
-    if isinstance(array, np.ndarray):
-        if array.ndim == 2 and array.shape[1] == 1:
-            warn_about_shape()
-            array = array.ravel()
-        if array.ndim != 1:
-            raise InvalidInput(f"y should be a 1d array, got an array of shape {array.shape} instead.")
+    if isinstance(array, np.ndarray) and array.ndim == 2 and array.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning  # as scikit-learn says it
+
+        warnings.warn(COLUMN_VECTOR, DataConversionWarning, stacklevel=4)
+        array = array.ravel()
+    if isinstance(array, np.ndarray) and array.ndim != 1:
+        raise InvalidInput(f"y should be a 1d array, got an array of shape {array.shape} instead.")
     return arrow_target(array)
-
-
-def warn_about_shape() -> None:
-    """Say, as scikit-learn does, that a column was given where a vector was expected."""
-    import warnings
-
-    from sklearn.exceptions import DataConversionWarning
-
-    message = "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,)."
-    warnings.warn(message, DataConversionWarning, stacklevel=5)
 
 
 def as_array(y: ColumnLike) -> AnyArray:
@@ -111,42 +107,38 @@ def arrow_target(y: ColumnLike) -> Target:
     if isinstance(y, np.ndarray) and y.dtype.kind not in "biufUT":
         more = IN_TIME if y.dtype.kind in "mM" else ""
         raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found {y.dtype}", more, ".")
-    if is_of_objects(getattr(y, "dtype", None)):
+    dtype = getattr(y, "dtype", None)
+    dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    if is_of_pandas(dtype, "IntervalDtype", "PeriodDtype"):  # which holds objects as labels, or categories of such
         return labels_of_objects(np.asarray(y, dtype=object))
     values = ColumnValues("y", y) if isinstance(y, np.ndarray) or hasattr(y, "type") else series_values("y", y)
     if isinstance(values.data, np.ndarray) and values.data.dtype.kind == "O":
         return labels_of_objects(values.data)
     if values.type == "time":
-        if (days := dates_in(values.data)) is not None:
-            return labels_of_objects(object_array(days))
+        array = values.arrow()
+        if pa.types.is_date(array.type) and not isinstance(values.data, np.ndarray):
+            return labels_of_objects(object_array(array.to_pylist()))
         raise InvalidInput("Unknown label type: labels must be numbers, texts or booleans; found times", IN_TIME, ".")
     labels, which = whole_labels(values.data) or values.labels(0, len(values))
     check_numbers(labels)
-    dtype = values.data.dtype if isinstance(values.data, np.ndarray) else np.dtype(object)
-    return Target(labels, which, type_for(labels, dtype))
-
-
-def dates_in(data: ColumnLike) -> list[Label] | None:
-    """Return the dates of a column of Arrow or Polars; None if it holds other times, or is one of NumPy."""
-    if isinstance(data, np.ndarray):
-        return None
-    array = data.to_arrow() if hasattr(data, "to_arrow") else data
-    return list(array.to_pylist()) if pa.types.is_date(array.type) else None
+    kind = values.data.dtype if isinstance(values.data, np.ndarray) else np.dtype(object)
+    return Target(labels, which, type_for(labels, kind))
 
 
 def type_for(labels: list[Label], dtype: DType) -> DType:
     """Return the NumPy type that labels are given back in."""
-    if dtype.kind in "biufO":
-        return (
-            dtype if dtype.kind != "O" or not labels or isinstance(labels[0], (str, Enum)) else np.asarray(labels).dtype
-        )
-    return np.dtype(str)
+    if dtype.kind not in "biufO":
+        return np.dtype(str)
+    plain = dtype.kind != "O" or not labels or isinstance(labels[0], (str, Enum))
+    return dtype if plain else np.asarray(labels).dtype
 
 
 def labels_of_objects(y: AnyArray) -> Target:
     """Return labels that are Python objects: texts, numbers, members of an enumeration, but all of one type."""
-    if (texts := labels_of_texts(y)) is not None:
-        return texts
+    if len(y) >= MANY_LABELS and set(map(type, y)) <= {str, type(None)}:
+        with suppress(UnicodeEncodeError):  # halves of surrogate pairs, which Arrow cannot hold
+            texts, codes = ColumnValues("y", pa.array(y, pa.large_string())).labels(0, len(y))
+            return Target(texts, codes, type_for(texts, y.dtype))
     places: dict[Label, int] = {}
     try:
         codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
@@ -171,19 +163,6 @@ def whole_labels(y: ColumnLike) -> tuple[list[Label], npt.NDArray[np.int32]] | N
     return None if found is None else (found[0].tolist(), found[1])
 
 
-def labels_of_texts(y: AnyArray) -> Target | None:
-    """Return labels that are many texts, some of which may be missing; None if there are others, or few of them."""
-    if len(y) < MANY_LABELS or not set(map(type, y)) <= {str, type(None)}:
-        return None
-    try:
-        coded = pa.array(y, pa.large_string()).dictionary_encode()
-    except UnicodeEncodeError:  # halves of surrogate pairs, which Arrow cannot hold
-        return None
-    labels: list[Label] = coded.dictionary.to_pylist()
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    return Target(labels, codes, type_for(labels, y.dtype))
-
-
 def check_kinds(labels: list[Label]) -> None:
     """Refuse labels of different kinds, or of none that can be a class."""
     kinds = {label_kind(label) for label in labels}
@@ -197,15 +176,10 @@ def check_kinds(labels: list[Label]) -> None:
 
 def label_kind(label: Label) -> str | None:
     """Return which kind of class a label is; all labels must be of one."""
-    if isinstance(label, Enum) or type(label) is datetime.date or is_of_pandas(label, "Interval", "Period"):
-        return type(label).__name__ if not isinstance(label, Enum) else "enum"
-    return type_of_value(label)
-
-
-def is_of_objects(dtype: object) -> bool:
-    """Return whether a type of pandas holds objects of its own as labels: intervals, periods, or categories of such."""
-    of = getattr(getattr(dtype, "categories", None), "dtype", dtype)
-    return is_of_pandas(of, "IntervalDtype", "PeriodDtype")
+    if isinstance(label, Enum):
+        return "enum"
+    own = type(label) is datetime.date or is_of_pandas(label, "Interval", "Period")
+    return type(label).__name__ if own else type_of_value(label)
 
 
 def typed(labels: list[Label], dtype: DType) -> AnyArray:
@@ -213,9 +187,7 @@ def typed(labels: list[Label], dtype: DType) -> AnyArray:
     if dtype.kind == "O":
         return np.asarray(object_array(labels))
     natural = np.array(labels)
-    if dtype.kind == "U" or not labels:
-        return natural
-    narrow = natural.astype(dtype)
+    narrow = natural if dtype.kind == "U" or not labels else natural.astype(dtype)
     return narrow if np.array_equal(narrow, natural) else natural
 
 
@@ -242,6 +214,3 @@ def shares_of(frame: TableLike) -> Target | SoftLabels:
     if ((table == 0) | (table == 1)).all() and (table.sum(axis=1) == 1).all():
         return Target(labels, table.argmax(axis=1).astype(np.int32), dtype)  # every row has one class: no soft label
     return SoftLabels(labels, table, dtype)
-
-
-__all__ = ["SoftLabels", "Target", "target_of"]

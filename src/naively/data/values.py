@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -16,15 +18,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .._frames import is_of_pandas
 from .._types import AnyArray, CellLike, ColumnLike, Floats, Label, Places
 from ..errors import InvalidInput
+from ..errors.message import RowNumber
 from ..stats.axis import is_missing
+from . import cells
 from .arrow_arrays import numpy_values
 from .cell_format import USUAL
-from .cells import FEW as LOOKED_AT
-from .cells import TIMES, CellType, NotRead, TypeGuess, convert_cells, guess_type
+from .cells import NUMBER, READ_AS, TIME, TIMES, ZONED_TIME, CellType, NotRead, TypeGuess
 from .column import NOUNS, Column, Type, same_kind
-from .pandas_types import arrow_labels, in_seconds, known_objects, refuse_object, time_texts
 
 # Texts are worth a code if each is seen in so many rows.
 SEVERAL = 8
@@ -37,14 +40,6 @@ LONGEST = 1 << 31
 # Types of numbers that the kernels read where they lie; whole numbers and times of other types are converted first.
 READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
 ARROW_NUMBERS = {pa.float64(): np.float64, pa.float32(): np.float32, pa.int64(): np.int64, pa.int32(): np.int32}
-
-
-class NumberBuffers(NamedTuple):
-    """Numbers of some rows, and bits of those that are there, from some bit on; None: all of them."""
-
-    data: AnyArray
-    bits: npt.NDArray[np.uint8] | None
-    skipped: int
 
 
 class ColumnLabels(NamedTuple):
@@ -67,8 +62,8 @@ class ColumnValues:
         ordered: bool = False,
     ) -> None:
         if kind is None and isinstance(data, np.ndarray) and data.dtype.kind == "O":
-            data, found, in_order = known_objects(data)
-            levels, ordered = (found, in_order) if levels is None else (levels, ordered)
+            data, found = known_objects(data)
+            levels, ordered = (found, found is not None) if levels is None else (levels, ordered)
         self.ordered = ordered  # whether the levels have an order
         self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
@@ -129,9 +124,9 @@ class ColumnValues:
 
     def written(self) -> TypeGuess | None:
         """Return how texts are numbers, if all of them are; soon None, for labels."""
-        for end in (min(len(self), LOOKED_AT), len(self)):
-            found = guess_type(plain_texts(self.arrow(0, end)))
-            if not found.kinds & {"DOUBLE"}:
+        for end in (min(len(self), cells.FEW), len(self)):
+            found = cells.guess_type(plain_texts(self.arrow(0, end)))
+            if NUMBER not in found.kinds:
                 return None
         return found
 
@@ -139,9 +134,9 @@ class ColumnValues:
         """Return texts as what a column holds: numbers, times or booleans."""
         array = plain_texts(self.arrow(0, len(self)))
         try:
-            found, none = convert_cells(array, CellType(kind_for(column, array), column.written or USUAL))
+            found, none = cells.convert_cells(array, CellType(kind_for(column, array), column.written or USUAL))
         except NotRead as error:
-            raise another_type(column, error.text) from None
+            raise another_type(column, repr(error.text)) from None
         other = self.on(found)
         other.type, other.none = column.type, none
         return other
@@ -153,13 +148,8 @@ class ColumnValues:
         """Refuse values of another type than the column was learned with; missing ones have none."""
         if self.type is None or same_kind(self.type, column.type):
             return
-        if self.empty:  # such as NaN alone, which data frames call numbers
-            return
-        raise InvalidInput(
-            f"Column {self.name!r} held {NOUNS[column.type]} when it was learned, and now holds "
-            f"{NOUNS[self.type]}. Convert it to what it was.",
-            column=self.name,
-        )
+        if not self.empty:  # such as NaN alone, which data frames call numbers
+            raise another_type(column, NOUNS[self.type])
 
     def labels(self, begin: int, end: int) -> ColumnLabels:
         """Return the labels of some rows."""
@@ -171,16 +161,13 @@ class ColumnValues:
         if not pa.types.is_dictionary(array.type):
             array = pc.dictionary_encode(array)
         which = array.indices.cast(pa.int32(), safe=False)
-        if which.null_count:
-            which = which.fill_null(-1)
+        which = which.fill_null(-1) if which.null_count else which
         return ColumnLabels(list(arrow_labels(array.dictionary)), numpy_values(which, np.int32))
 
     def texts(self, begin: int, end: int) -> pa.Array | None:
         """Return some rows as an Arrow array of texts, None if that is not what they are."""
-        if self.type != "text":
-            return None
-        array = self.arrow(begin, end)
-        return array if is_text_type(array.type) else None
+        array = self.arrow(begin, end) if self.type == "text" else None
+        return array if array is not None and is_text_type(array.type) else None
 
     def prose(self, column: Column, begin: int, end: int) -> AnyArray | pa.Array:
         """Return some rows as texts to be tokenized: as they lie, for halves of surrogate pairs are let in there."""
@@ -198,22 +185,24 @@ class ColumnValues:
             return seconds(array)
         if pa.types.is_null(array.type):
             return np.full(len(array), np.nan)
-        if not pa.types.is_floating(array.type) or array.type != pa.float64():
-            array = array.cast(pa.float64(), safe=False)
+        array = array.cast(pa.float64(), safe=False)
         return numpy_values(array.fill_null(np.nan) if array.null_count else array, np.float64)
 
-    def number_buffers(self, begin: int, end: int) -> NumberBuffers:
-        """Return some rows as numbers where they lie, if the kernels can read them there; else a copy of them."""
+    def number_buffers(self, begin: int, end: int) -> tuple[AnyArray, npt.NDArray[np.uint8] | None, int]:
+        """Return some rows as numbers where they lie, if the kernels can read them there; else a copy of them.
+
+        With them come the bits of those that are there, from some bit on; None: all of them.
+        """
         data = self.data
         if isinstance(data, np.ndarray):
             plain = data.dtype in READABLE and data.dtype.isnative and data.flags.aligned
-            return NumberBuffers(data[begin:end] if plain else self.numbers(begin, end), None, 0)
+            return data[begin:end] if plain else self.numbers(begin, end), None, 0
         array = self.arrow(begin, end)
         kind = ARROW_NUMBERS.get(array.type)
         if kind is None or not len(array):
-            return NumberBuffers(self.numbers(begin, end), None, 0)
-        bits = None if not array.null_count else np.frombuffer(array.buffers()[0], np.uint8)
-        return NumberBuffers(numpy_values(array, kind), bits, array.offset)
+            return self.numbers(begin, end), None, 0
+        bits = np.frombuffer(array.buffers()[0], np.uint8) if array.null_count else None
+        return numpy_values(array, kind), bits, array.offset
 
     def arrow(self, begin: int = 0, end: int | None = None) -> pa.Array:
         """Return the values, or those of some rows, as one Arrow array."""
@@ -251,23 +240,21 @@ def plain_texts(array: pa.Array) -> pa.Array:
         return pa.array(array.to_pylist(), pa.large_string())
 
 
-def kind_for(column: Column, texts: pa.Array) -> str:
-    """Return the type of DuckDB that texts are read as, so that they are what a column holds."""
+def kind_for(column: Column, texts: pa.Array) -> pa.DataType:
+    """Return what texts are read as, so that they are what a column holds."""
     if column.type == "time":
-        zoned = pc.any(pc.match_substring_regex(texts, TIMES["TIMESTAMPTZ"])).as_py()
-        return "TIMESTAMPTZ" if zoned else "TIMESTAMP"
-    if column.type == "boolean":
-        return "BOOLEAN"
-    return "BIGINT" if column.type == "whole" and column.kind == "labels" else "DOUBLE"
+        return ZONED_TIME if cells.is_any(pc.match_substring_regex(texts, TIMES[ZONED_TIME])) else TIME
+    measured = column.type == "whole" and column.kind != "labels"
+    return NUMBER if measured else READ_AS[column.type]
 
 
-def another_type(column: Column, value: CellLike) -> InvalidInput:
-    """Return the error about a value that is not what its column held."""
+def another_type(column: Column, now: str) -> InvalidInput:
+    """Return the error about a value, or a type, that is not what its column held."""
     written = column.written
     how = "" if written is None or written.plain else f" written as {written}"
     return InvalidInput(
-        f"Column {column.name!r} held {NOUNS[column.type]}{how} when it was learned, and now holds "
-        f"{value!r}. Convert it to what it was.",
+        f"Column {column.name!r} held {NOUNS[column.type]}{how} when it was learned, and now holds {now}. "
+        "Convert it to what it was.",
         column=column.name,
     )
 
@@ -295,26 +282,27 @@ def type_of(name: str, data: ColumnLike) -> Type | None:
     return type_of_arrow(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
+ARROW_TYPES: dict[Type, Callable[[pa.DataType], bool]] = {
+    "boolean": pa.types.is_boolean,
+    "whole": pa.types.is_integer,
+    "number": lambda kind: pa.types.is_floating(kind) or pa.types.is_decimal(kind),
+    "text": is_text_type,
+    "time": pa.types.is_temporal,
+}
+
+
 def type_of_arrow(name: str, kind: pa.DataType) -> Type | None:
     """Return the type of values of an Arrow type."""
-    is_a = pa.types
-    if is_a.is_null(kind):
+    if pa.types.is_null(kind):
         return None
-    if is_a.is_boolean(kind):
-        return "boolean"
-    if is_a.is_integer(kind):
-        return "whole"
-    if is_a.is_floating(kind) or is_a.is_decimal(kind):
-        return "number"
-    if is_text_type(kind):
-        return "text"
-    if is_a.is_temporal(kind):
-        return "time"
-    raise InvalidInput(
-        f"Column {name!r} holds {kind}, which is neither text nor a number nor a time. Take it apart into "
-        "columns of their own, or leave it out.",
-        column=name,
-    )
+    found = next((of_type for of_type, is_a in ARROW_TYPES.items() if is_a(kind)), None)
+    if found is None:
+        raise InvalidInput(
+            f"Column {name!r} holds {kind}, which is neither text nor a number nor a time. Take it apart into "
+            "columns of their own, or leave it out.",
+            column=name,
+        )
+    return found
 
 
 PYTHON_TYPES: tuple[tuple[type | tuple[type, ...], Type], ...] = (
@@ -347,16 +335,14 @@ def type_of_objects(name: str, data: AnyArray) -> Type | None:
     """Return the type that all objects of a column have in common."""
     if only_texts(data):
         return None if all(value is None for value in data) else "text"
-    kinds = dict((type(v), v) for v in data if not is_missing(v))  # noqa: C402  # one value of each type
-    found = {type_of_value(value) for value in kinds.values()}
+    first = dict((type(v), (v, row)) for row, v in reversed(list(enumerate(data))) if not is_missing(v))  # noqa: C402
+    found = {type_of_value(value) for value, _ in first.values()}
     if None in found:
-        refuse_object(
-            name, data, next(row for row, v in enumerate(data) if not is_missing(v) and type_of_value(v) is None)
-        )
-    if found <= {"boolean", "whole", "number"} and len(found) > 1:
+        refuse_object(name, data, min(row for value, row in first.values() if type_of_value(value) is None))
+    if len(found) > 1 and found <= {"boolean", "whole", "number"}:
         return "number"
-    if len(found) > 1 or len({clock(value) for value in kinds.values()}) > 1:
-        mixed = ", ".join(sorted(kind.__name__ for kind in kinds))
+    if len(found) > 1 or len({clock(value) for value, _ in first.values()}) > 1:
+        mixed = ", ".join(sorted(kind.__name__ for kind in first))
         raise InvalidInput(
             f"Column {name!r} mixes values of different types ({mixed}). Convert it to one of them, e.g. to text.",
             column=name,
@@ -388,3 +374,59 @@ def arrow_values_of(name: str, data: AnyArray) -> pa.Array:
             "such as numbers or text.",
             column=name,
         ) from None
+
+
+# -- types of pandas that neither NumPy nor Arrow knows; nothing here imports pandas ----------------------------------
+
+
+def plain_cell(value: CellLike) -> CellLike:
+    """Return a cell as Python's own types have it: an interval as its text, a period as the time when it begins."""
+    if is_of_pandas(value, "Interval"):
+        return str(value)
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return in_seconds(value)
+    return value.start_time.to_pydatetime() if is_of_pandas(value, "Period") else value
+
+
+def in_seconds(times: pa.Array) -> pa.Array:
+    """Return times of NumPy in a unit that Arrow has: months, hours and the like as seconds."""
+    unit = np.datetime_data(times.dtype)[0]
+    known = ("s", "ms", "us", "ns", *(["D"] if isinstance(times, np.ndarray) and times.dtype.kind == "M" else []))
+    return times if unit in known else times.astype(f"{times.dtype.kind}8[s]")
+
+
+def known_objects(data: AnyArray) -> tuple[AnyArray, tuple[Label, ...] | None]:
+    """Return an array of objects without those that only pandas knows, and the levels of intervals, in their order."""
+    if not any(is_of_pandas(kind, "Interval", "Period") for kind in set(map(type, data))):
+        return data, None
+    plain = np.fromiter(map(plain_cell, data), dtype=object, count=len(data))
+    intervals = [value for value in data if is_of_pandas(value, "Interval")]
+    if not intervals or any(isinstance(value, str) for value in data):  # texts have no place among intervals
+        return plain, None
+    return plain, tuple(dict.fromkeys(map(str, sorted(intervals))))
+
+
+def arrow_labels(labels: pa.Array) -> tuple[Label, ...]:
+    """Return the labels that an Arrow array declares; times as their texts, which is how they are counted."""
+    return tuple((time_texts(labels) if pa.types.is_temporal(labels.type) else labels).to_pylist())
+
+
+def time_texts(times: pa.Array) -> pa.Array:
+    """Return times as texts, which are the same whatever unit they were held in."""
+    if pa.types.is_timestamp(times.type) and times.type.unit != "us":
+        with suppress(pa.ArrowInvalid):  # nanoseconds are kept
+            times = times.cast(pa.timestamp("us", times.type.tz))
+    return times.cast(pa.string())
+
+
+def refuse_object(name: str, data: AnyArray, row: int) -> None:
+    """Refuse a cell that is neither text nor a number nor a time."""
+    value = data[row]
+    kind = "complex" if isinstance(value, (complex, np.complexfloating)) else type(value).__name__
+    shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:59] + "…"
+    advice = {
+        "complex": "Give the two parts of each as columns of their own: np.real(…) and np.imag(…)",
+        "bytes": "Decode them first, e.g. by .str.decode('utf-8')",
+    }.get(kind, "Take them apart into columns of their own, or leave the column out")
+    what = f"Column {name!r} holds objects of type {kind}, which are neither texts nor numbers nor times: "
+    raise InvalidInput(what, RowNumber(row), f" holds {shown}. {advice}.", column=name)

@@ -261,7 +261,8 @@ def _warn(what: str, fitted: FittedClassifier) -> None:
 def _used_meanwhile(fitted: FittedClassifier) -> str:
     """Return what a model that is out of date goes on with."""
     parameters, state = fitted.parameters, fitted.state
-    if weights_in_use(parameters, state.tuning) is None:
+    is_usual = state.tuning.scale == 1.0 and state.tuning.bias is None
+    if weights_in_use(parameters, state.tuning) is None and not is_usual:
         return "The old temperature is"
     if not has_weighted_columns(parameters, state):
         return "The textbook model is"

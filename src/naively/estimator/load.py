@@ -92,7 +92,7 @@ def model_of_file(
     """Return the fitted model of what was read from a file."""
     try:
         return _fitted_model_of(stored, functions or {})
-    except (LookupError, TypeError, AttributeError, InvalidSetting, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, InvalidSetting, TypeError, ValueError) as error:
         found = f"it holds counts, but what else it says makes no classifier ({error!r})"
         raise UnreadableFile(path, f"{found}; if another version of Naively wrote it, fit the model again") from None
 

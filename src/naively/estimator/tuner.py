@@ -57,7 +57,7 @@ class Tuner:
             self._keep(self._tuned(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
         if weighted:
             self._keep(self._weights(rows))
-        return self.state
+        return replace(self.state, tuned_with=self.parameters.snapshot())
 
     def calibrate(self, rows: Rows) -> FittedState:
         """Return the state tuned anew on all rows that were counted."""

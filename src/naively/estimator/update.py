@@ -75,7 +75,7 @@ def up_to_date(fitted: FittedClassifier) -> FittedClassifier:
     if state.kept.complete:
         return FittedClassifier(parameters, fitted_anew(parameters, state, state.kept.rows()))
     rows = with_class_weights(state.kept.rows(), state.class_weights)
-    after = Tuner(parameters, state).fit(rows)
+    after = Tuner(parameters, replace(state, tuning=UNTUNED)).fit(rows)
     total = float(after.counts.counter.rows.sum())
     return FittedClassifier(parameters, replace(after, fitted_rows=total, changed=0.0))
 
@@ -261,7 +261,7 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     if state.information is not None:
         measured = NumberInformation(measured=state.information.measured)
     weights, known, schema = state.row_weights, set(left.classes.labels), replace(state.schema, hints=())
-    tuning = UNTUNED if state.kept is not None else tuning_of_rest(state.tuning, left, joint)
+    tuning = UNTUNED if state.kept is not None else tuning_of_rest(parameters, state, left, joint)
     after = replace(
         state,
         counts=LiveCounts(schema, value=Counts(left.classes, left.rows, left.columns, schema)),
@@ -293,9 +293,13 @@ def without_words(counts: Counts) -> Counts:
     return Counts(counts.classes, counts.rows, columns, counts.schema)
 
 
-def tuning_of_rest(tuning: Tuning, counts: Counts, gone: Sequence[JointCounts]) -> Tuning:
-    """Return what was tuned without classes and values that no row is left of; weights stay if all classes are left."""
-    left = set(counts.classes.labels)
+def tuning_of_rest(parameters: Parameters, state: FittedState, counts: Counts, gone: Sequence[JointCounts]) -> Tuning:
+    """Return what was tuned without classes and values that no row is left of; weights stay if all classes are left.
+
+    If the fit is to some of the rows, or to rows of one of several models, it is not known which of those that go were
+    among them: of more than a few, nothing of it can stay.
+    """
+    tuning, left = state.tuning, set(counts.classes.labels)
     if not left.issuperset(tuning.classes):
         there = [label in left for label in tuning.classes]
         classes = tuple(label for label in tuning.classes if label in left)
@@ -304,7 +308,10 @@ def tuning_of_rest(tuning: Tuning, counts: Counts, gone: Sequence[JointCounts]) 
     learned = tuning.learned
     if learned is None:
         return tuning
-    taken = reduce(add, gone)
+    taken, fitted_to = reduce(add, gone), float(learned.joint.rows.sum())
+    counted = state.counts.value if state.expected is None else state.counts.value + state.expected.counts
+    if not np.isclose(fitted_to, counted.rows.sum()) and taken.rows.sum() > parameters.recipe.refit_share * fitted_to:
+        return replace(tuning, learned=None)
     joint = learned.joint.without(taken)
     if joint.grid.labels != learned.joint.grid.labels:  # coefficients were fitted to labels that are gone
         learned = learned.without_coefficients()
@@ -321,6 +328,9 @@ def times_weight(fitted: FittedClassifier, weight: float) -> FittedClassifier:
     """Return the model of the same rows, each weighing so many times as much."""
     state = fitted.state
     state = replace(state, counts=LiveCounts(state.schema, value=state.counts.value * weight))
+    learned = state.tuning.learned
+    if state.kept is None and learned is not None:
+        state = replace(state, tuning=replace(state.tuning, learned=replace(learned, joint=learned.joint * weight)))
     if state.kept is not None:
         state = replace(state, kept=state.kept * weight, row_weights=None).changed_by(np.inf)
     return FittedClassifier(fitted.parameters, stale(state))

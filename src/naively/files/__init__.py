@@ -1,1 +1,5 @@
-"""Files and streams: whatever a path or a stream holds becomes blocks of typed columns, and rows become files."""
+"""Files and streams.
+
+In: a path, several, or a stream of tables, as a `File`. Out: its schema, and its rows as Arrow tables of so many rows
+whose columns have types (`columns` decides which); and rows as files (`writer`). It may import `data` and `errors`.
+"""

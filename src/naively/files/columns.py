@@ -2,79 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from ..data import cells
 from ..data.cell_format import AND_USUAL, USUAL, CellFormat, names_of_classes
-from ..data.cells import TEXT, CellType, TypeGuess
-from ..data.column import Column, FamilyLike, FamilySettings, Type, family_of, same_kind, wants_text
+from ..data.cells import NUMBER, ONLY_TEXT, PROSE, READ_AS, TEXT, TYPES, WHOLE, CellType, TypeGuess
+from ..data.column import Column, FamilySettings, family_of, same_kind, wants_text
 from ..data.schema import Schema
+from ..data.values import is_text_type, plain_texts
 from ..errors import UnreadableRows
 from ..errors.message import Message, Setting
-from .duckdb_reader import PROSE, TYPES
-from .file_part import FilePart
-from .typed import common_json_types
+from .typed import UNCOUNTABLE, Batches, Part, common_json_types
 
 if TYPE_CHECKING:
     from .file import File
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-
-import pyarrow as pa
-
-from ..data.cells import NotRead, convert_cells
-from ..data.values import is_text_type, plain_texts
-
 # Rows that are looked at to decide what a column holds: of the first file, and of some others.
 LOOKED_AT, OTHERS, LOOKED_AT_OTHERS = 50_000, 8, 2_000
-READ_AS: dict[str, str] = {"text": "VARCHAR", "boolean": "BOOLEAN", "whole": "BIGINT", "number": "DOUBLE"}
-# The narrowest of the types that all cells of a column can be read as is the one that it has.
-NARROWEST = ("BIGINT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMPTZ", "VARCHAR")
 
 
 class Columns:
     """The columns of files: how their cells are read."""
 
-    def __init__(self, parts: Sequence[FilePart], names: Sequence[str], folders: Sequence[str], how: File) -> None:
+    def __init__(self, parts: Sequence[Part], names: Sequence[str], folders: Sequence[str], how: File) -> None:
         self.parts, self.names, self.folders, self.how = parts, tuple(names), tuple(folders), how
         self.learned: Schema | None = None  # what a model learned, where the files are read as it says
-        self.as_written = all(
-            part.as_written for part in parts
-        )  # cells are texts, which are only taken for numbers or times
+        self.as_written = how.as_written
 
     @cached_property
     def guesses(self) -> dict[str, TypeGuess]:
         """What the cells of each column can be read as, decided by a sample."""
-        names = frozenset(self.names)
-        found = {name: one for name, one in self._looked_at(self.parts[0], LOOKED_AT).items() if name in names}
+        found = self.parts[0].guess_types(LOOKED_AT, self.how.names_of_missing)
         step = max(len(self.parts) // OTHERS, 1)
         for part in self.parts[step::step]:
-            for name, one in self._looked_at(part, LOOKED_AT_OTHERS).items():
+            for name, one in part.guess_types(LOOKED_AT_OTHERS, self.how.names_of_missing).items():
                 if name in found:
                     found[name] = self._both(found[name], one)
-        for key in self.folders:
-            found.setdefault(key, TypeGuess(TEXT, TEXT, USUAL))
+        found = {key: TypeGuess(ONLY_TEXT, ONLY_TEXT, USUAL) for key in self.folders} | found
         return {name: found[name] for name in self.names if name in found}
 
-    def _looked_at(self, part: FilePart, rows: int) -> dict[str, TypeGuess]:
-        return part.guess_types(rows, self.how.names_of_missing)
-
     def _both(self, a: TypeGuess, b: TypeGuess) -> TypeGuess:
-        if self.as_written or not (a.kinds and b.kinds) or "VARCHAR" in a.kinds & b.kinds:
+        if self.as_written or not (a.kinds and b.kinds) or TEXT in a.kinds & b.kinds:
             return a.beside(b)
         kinds = common_types(a.kinds, b.kinds)
-        written = a.written if "VARCHAR" in a.kinds else b.written  # the other's numbers are not written at all
-        return TypeGuess(kinds, common_types(a.strict, b.strict), USUAL if kinds == TEXT else written)
+        written = a.written if TEXT in a.kinds else b.written  # the other's numbers are not written at all
+        return TypeGuess(kinds, common_types(a.strict, b.strict), USUAL if kinds == ONLY_TEXT else written)
 
     @cached_property
     def cells(self) -> dict[str, CellType]:
         """What the cells of each column are read as."""
         found = {n: CellType(self._said(n, narrowest_type(one.kinds)), one.written) for n, one in self.guesses.items()}
         labels = CellFormat(self.how.names_of_missing)
-        return {n: CellType(cell.kind, labels) if cell.kind == "VARCHAR" else cell for n, cell in found.items()}
+        return {n: CellType(cell.kind, labels) if cell.kind == TEXT else cell for n, cell in found.items()}
 
     @cached_property
     def texts(self) -> frozenset[str]:
@@ -83,12 +68,12 @@ class Columns:
         if typed is None:
             return frozenset()
         known = self.guesses
-        return frozenset(name for name in typed.texts if name in known and "VARCHAR" in known[name].kinds)
+        return frozenset(name for name in typed.texts if name in known and TEXT in known[name].kinds)
 
-    def _said(self, name: str, kind: str) -> str:
+    def _said(self, name: str, kind: pa.DataType) -> pa.DataType:
         own = TYPES.get(kind)  # none, if the column holds what cannot be counted
         said = (self.how.types or {}).get(name, own)
-        return kind if said == own else "TIMESTAMP" if said == "time" else READ_AS[str(said)]
+        return kind if said == own or said is None else READ_AS[said]
 
     def apart(self, name: str) -> CellType:
         """Return what a column beside the others is read as, such as that of the classes: nothing is loosened there."""
@@ -106,34 +91,35 @@ class Columns:
         """Return what the columns of a schema are read as, and some beside; one of these is a number in any case."""
         cells = {column.name: CellType(self._kind(column), self._written(column)) for column in schema}
         cells |= {name: self.apart(name) for name in beside}
-        return cells if number is None else cells | {number: CellType("DOUBLE", self._strictly)}
+        return cells if number is None else cells | {number: CellType(NUMBER, self._strictly)}
 
     def like(self, schema: Schema) -> Columns:
         """Return the same, columns of a schema read as it says; others stay as they are in the file."""
         other = Columns(self.parts, self.names, self.folders, self.how)
         vars(other)["guesses"] = self.guesses  # no second sample
         other.learned = schema
-        cells = {n: self._learned(schema[n], kind) for n, (kind, _) in self.cells.items() if n in schema}
-        rest = {n: "VARCHAR" if self.as_written else narrowest_type(self.guesses[n].strict) for n in self.cells}
-        vars(other)["cells"] = {n: cells.get(n) or CellType(kind, self._strictly) for n, kind in rest.items()}
+        cells = vars(other)["cells"] = dict[str, CellType]()
+        for name, (kind, _) in self.cells.items():
+            if name not in schema:
+                own = TEXT if self.as_written else narrowest_type(self.guesses[name].strict)
+                cells[name] = CellType(own, self._strictly)
+                continue
+            column = schema[name]  # whole numbers stay whole where they are
+            same = kind in TYPES and same_kind(TYPES[kind], column.type)
+            cells[name] = CellType(kind if same else self._kind(column), self._written(column))
         return other
 
-    def _learned(self, column: Column, kind: str) -> CellType:
-        """Return what a column that was learned is read as; whole numbers stay whole where they are."""
-        same = kind in TYPES and same_kind(TYPES[kind], column.type)
-        return CellType(kind if same else self._kind(column), self._written(column))
-
-    def _kind(self, column: Column) -> str:
+    def _kind(self, column: Column) -> pa.DataType:
         """Return what a column is read as, so that it is what the schema says."""
+        own = self.cells[column.name].kind if column.name in self.cells else None
         if column.type == "time":
-            own = self.cells[column.name].kind if column.name in self.cells else "TIMESTAMP"
-            return own if TYPES.get(own) == "time" else "TIMESTAMP"
+            return own if TYPES.get(own) == "time" else READ_AS["time"]
         if column.type == "text" and column.family.name == "words":
             return PROSE
         if column.type == "empty":  # read as what it is here, and taken for missing
-            return "VARCHAR" if self.as_written or column.name not in self.cells else self.cells[column.name].kind
+            return TEXT if self.as_written or own is None else own
         measured = column.type in ("whole", "number") and column.family.name not in ("categorical", "ordinal")
-        return "DOUBLE" if measured else READ_AS[column.type]
+        return NUMBER if measured else READ_AS[column.type]
 
     def _written(self, column: Column) -> CellFormat:
         """Return how the cells of a column are written; which texts stand for no value, null= decides if given."""
@@ -152,79 +138,68 @@ class Columns:
             if name in apart:
                 continue
             if cell.kind not in TYPES:
-                why = f"column {name!r} holds {cell.kind}, which cannot be counted; ignore it: "
-                ignore = Setting("ignore", [name])
-                raise UnreadableRows(self.parts[0].shown, None, Message(why, ignore, "."), column=name)
-            columns.append(self._column(name, cell, given.get(name)))
+                held = UNCOUNTABLE.get(cell.kind, cell.kind)
+                why = f"column {name!r} holds {held}, which cannot be counted; ignore it: "
+                sentence = Message(why, Setting("ignore", [name]), ".")
+                raise UnreadableRows(self.parts[0].shown, None, sentence, column=name)
+            family = family_of(name, given[name]) if name in given else None
+            text = self.as_written or name in self.texts  # and not categories by their type
+            if family is not None and wants_text(family) and text:  # cells stay as they are, and so do words
+                written = None if family.name == "words" else CellFormat(self.how.names_of_missing)
+                columns.append(Column.of(name, "text", family, written=written))
+            else:
+                written = cell.written if cell.kind != TEXT or text else None
+                columns.append(Column.of(name, TYPES[cell.kind], family, written=written))
         schema = Schema(tuple(columns))
         for name in given:
             schema[name]  # says which columns there are, if this is none
         return schema
 
-    def _column(self, name: str, cell: CellType, asked: FamilyLike | None) -> Column:
-        """Return what a column is. Texts that shall be categories stay as they are, and so do words."""
-        family = None if asked is None else family_of(name, asked)
-        if family is not None and wants_text(family) and (self.as_written or name in self.texts):
-            return Column.of(
-                name, "text", family, written=None if family.name == "words" else CellFormat(self.how.names_of_missing)
-            )
-        categories = cell.kind == "VARCHAR" and not self.as_written and name not in self.texts  # by their type
-        return Column.of(name, TYPES[cell.kind], family, written=None if categories else cell.written)
 
-    def held(self) -> dict[str, Type | None]:
-        """Return the type of each column; None of one that cannot be counted."""
-        return {name: TYPES.get(cell.kind) for name, cell in self.cells.items()}
-
-
-def common_types(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+def common_types(a: frozenset[pa.DataType], b: frozenset[pa.DataType]) -> frozenset[pa.DataType]:
     """Return what cells of two files can be read as, of which one knows the type of its column."""
-    wide = [kinds | {"DOUBLE"} if "BIGINT" in kinds else kinds for kinds in (a, b)]
+    wide = [kinds | {NUMBER} if WHOLE in kinds else kinds for kinds in (a, b)]
     return wide[0] & wide[1] or frozenset(common_json_types(set(a | b)))
 
 
-def narrowest_type(kinds: frozenset[str]) -> str:
+def narrowest_type(kinds: frozenset[pa.DataType]) -> pa.DataType:
     """Return the narrowest of the types that fit; text, if nothing is known."""
-    return next((kind for kind in (*NARROWEST, *sorted(kinds)) if kind in kinds), "VARCHAR")
+    return next((kind for kind in (*TYPES, *sorted(kinds, key=str)) if kind in kinds), TEXT)
 
 
 TextsReadAsMissing = dict[str, Counter[str]]  # of each column, the texts that stood for no value; '' is an empty cell
-TEXTS = ("VARCHAR", "TEXT")
 
 
 def read_batches(
     batches: Iterable[pa.RecordBatch],
-    cells: Mapping[str, CellType],
+    columns: Mapping[str, CellType],
     found: TextsReadAsMissing | None,
-    refused: Callable[[int, str, str, str], Exception],
-) -> Iterator[pa.RecordBatch]:
+    refused: Callable[[cells.NotRead, str, pa.DataType], Exception],
+) -> Batches:
     """Return batches whose texts are what each column holds; how often which text stood for no value is noted.
 
-    `refused` makes the error about a cell of a row and a column that is not what that holds.
+    `refused` makes the error about a cell that is not what its column holds, given the name and the type of that.
     """
     begin = 0
     for batch in batches:
         arrays = []
-        for name, cell in cells.items():
+        for name, cell in columns.items():
             try:
                 array, none = read_column(batch.column(name), cell)
-            except NotRead as error:
-                raise refused(begin + error.row, name, error.text, cell.kind) from None
+            except cells.NotRead as error:
+                raise refused(cells.NotRead(begin + error.row, error.text), name, cell.kind) from None
             if found is not None and none:
                 found.setdefault(name, Counter()).update(none)
             arrays.append(array)
         begin += batch.num_rows
-        yield pa.RecordBatch.from_arrays(arrays, names=list(cells))
+        yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def read_column(array: pa.Array, cell: CellType) -> tuple[pa.Array, Counter[str]]:
     """Return a column as what it holds, and which texts stood for no value."""
-    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-    if not is_text_type(kind):
-        return array, Counter({"": array.null_count}) if array.null_count else Counter()
-    if pa.types.is_dictionary(array.type) and cell.kind in TEXTS:
-        _, none = convert_cells(plain_texts(array.dictionary), cell)
-        if not none:
-            return array, Counter({"": array.null_count}) if array.null_count else Counter()
-        values, none = convert_cells(plain_texts(array), cell)
-        return values.dictionary_encode().cast(array.type), none  # of one type in all batches
-    return convert_cells(plain_texts(array), cell)
+    coded = pa.types.is_dictionary(array.type)
+    text, labels = is_text_type(array.type.value_type if coded else array.type), coded and cell.kind in (TEXT, PROSE)
+    if not text or (labels and not cells.convert_cells(plain_texts(array.dictionary), cell)[1]):
+        return array, Counter({"": array.null_count} if array.null_count else {})
+    values, none = cells.convert_cells(plain_texts(array), cell)
+    return (values.dictionary_encode().cast(array.type) if labels else values), none  # of one type in all batches

@@ -8,11 +8,12 @@ import io
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO
+
+import pyarrow as pa
 
 from ..errors import InvalidSetting, UnreadableRows
 from ..errors.message import Setting
@@ -51,8 +52,6 @@ def unpacked(path: Path) -> IO[bytes]:
     packed = packing(path)
     if packed is None:
         return path.open("rb")
-    import pyarrow as pa
-
     stream: IO[bytes] = pa.CompressedInputStream(pa.OSFile(str(path)), packed)
     return stream
 
@@ -80,7 +79,7 @@ def dialect_of(path: Path, shown: str, delimiter: str | None, encoding: str | No
     before, delimiter = header_in(text, delimiter)
     skipped, header = before.count("\n"), text[len(before) :]
     try:
-        names = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter, strict=False))
+        names = first_lines(header, delimiter, 1)[0]
     except csv.Error as error:
         raise UnreadableRows(shown, skipped + 1, f"the names of the columns cannot be read ({error}).") from None
     lines, packed = max(text.count("\n"), 1), packing(path)
@@ -103,7 +102,8 @@ def header_in(text: str, delimiter: str | None) -> tuple[str, str]:
     comments = re.compile(r"(?:[ \t]*\r?\n|#[^\n]*\n)*").match(text, end)
     assert comments is not None  # it matches nothing, too
     rest = text[comments.end() :]
-    delimiter = delimiter or said or likely_delimiter(rest if rest.strip() else text[end:])
+    shown = rest if rest.strip() else text[end:]
+    delimiter = delimiter or said or max(DELIMITERS, key=lambda mark: columns_by(shown, mark))
     last = re.search(r"#[^\n]*\n\Z", comments[0])
     if last and is_header(last[0], rest, delimiter):
         return text[: end + last.start()], delimiter
@@ -118,15 +118,19 @@ def end_of_line(text: str) -> str:
 def is_header(comment: str, rest: str, delimiter: str) -> bool:
     """Return whether a line that begins with # names the columns of the lines below it."""
     try:
-        lines = list(islice(csv.reader(io.StringIO(comment + rest, newline=""), delimiter=delimiter), 3))
+        first, *below = [line for line in first_lines(comment + rest, delimiter, 3) if line]
     except csv.Error:
         return False
-    first, *below = [line for line in lines if line]
     if len(first) < 2 or not below:
         return len(first) > 1
-    looks = [[is_number(cell) for cell in line] for line in below]
-    named = len(below) == 2 and not any(looks[0]) and any(looks[1])  # words above numbers: that is a header
+    numbers = [any(map(is_number, line)) for line in below]
+    named = numbers == [False, True]  # words above numbers: that is a header
     return len(first) == len(below[0]) and not named
+
+
+def first_lines(text: str, delimiter: str, count: int) -> list[list[str]]:
+    """Return the cells of the first lines of a text."""
+    return list(islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), count))
 
 
 def is_number(cell: str) -> bool:
@@ -183,15 +187,10 @@ def decode_head(head: bytes, encoding: str, shown: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def likely_delimiter(text: str) -> str:
-    """Return what parts the cells: that which makes most columns of the first lines, all alike."""
-    return max(DELIMITERS, key=lambda mark: columns_by(text, mark))
-
-
 def columns_by(text: str, delimiter: str) -> tuple[bool, int]:
     """Return whether the first lines have equally many cells, if parted so, and how many the first has."""
     try:
-        lines = list(islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), 20))
+        lines = first_lines(text, delimiter, 20)
     except csv.Error:
         return False, 0
     sizes = [len(line) for line in (lines if len(lines) < 20 else lines[:-1]) if line]
@@ -201,8 +200,7 @@ def columns_by(text: str, delimiter: str) -> tuple[bool, int]:
 def checked_names(shown: str, names: list[str], line: int = 1) -> tuple[str, ...]:
     """Return the names of the columns, if they are distinct; one without a name is called after its place."""
     given = tuple(name or f"column {at + 1}" for at, name in enumerate(names))
-    often = Counter(given)
-    twice = next((name for name in given if often[name] > 1), None) if len(often) < len(given) else None
+    twice = next((name for name, times in Counter(given).items() if times > 1), None)
     if twice:
         raise UnreadableRows(shown, line, f"two columns are called {twice!r}; give each a name of its own.")
     odd = next((name for name in given if "\0" in name), None)
@@ -213,24 +211,17 @@ def checked_names(shown: str, names: list[str], line: int = 1) -> tuple[str, ...
 
 def rewritten(path: Path, shown: str, encoding: str, folder: Path, replaced: int = 0) -> Path:
     """Return a copy of a file in UTF-8, decompressed, in this folder; its first lines may become comments."""
+    decoder, line, data = codecs.getincrementaldecoder(encoding)(), 1, b" "
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".csv", delete=False) as copy, unpacked(path) as file:
-        for piece in decoded_chunks(file, codecs.getincrementaldecoder(encoding)(), shown, encoding):
-            rest = piece.split("\n", replaced)[-1]  # lines before the header are in the first piece
+        while data:
+            data = bytes(file.read(1 << 22))
+            try:
+                text = decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                why = f"at or after this line the text is not {encoding} ({error.reason})."
+                raise UnreadableRows(shown, line, why) from None
+            line += text.count("\n")
+            rest = text.split("\n", replaced)[-1]  # lines before the header are in the first piece
             copy.write((("#" + end_of_line(rest)) * replaced + rest).encode())
             replaced = 0
     return Path(copy.name)
-
-
-def decoded_chunks(file: IO[bytes], decoder: codecs.IncrementalDecoder, shown: str, encoding: str) -> Iterator[str]:
-    """Return the text of a file, some of it at a time."""
-    line = 1
-    try:
-        while data := bytes(file.read(1 << 22)):
-            text = decoder.decode(data)
-            line += text.count("\n")
-            yield text
-        yield decoder.decode(b"", True)
-    except UnicodeDecodeError as error:
-        raise UnreadableRows(
-            shown, line, f"at or after this line the text is not {encoding} ({error.reason})."
-        ) from None

@@ -1,49 +1,27 @@
-"""DuckDB as a reader: queries in, Arrow batches of exactly so many rows out, its errors in our words."""
+"""DuckDB as a reader: queries in, Arrow batches out; and the errors about files that cannot be read."""
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from .._threads import allowed
+from ..data.cells import TYPES, NotRead
+from ..data.column import NOUNS
+from ..data.schema import Schema
 from ..errors import UnreadableRows
 from ..errors.message import ANY_VALUE, Message, MessagePart, MissingTexts, PythonOnly, Setting
 
 if TYPE_CHECKING:
     import duckdb
 
-if TYPE_CHECKING:
-    from ..data.schema import Schema
-
 # What DuckDB may use for buffers; a scan needs far less.
 MEMORY = "512MB"
-# The types that columns of text files are read as, and what our schema calls them.
-TYPES: dict[str, pa.DataType] = {
-    "VARCHAR": "text",
-    "BOOLEAN": "boolean",
-    "BIGINT": "whole",
-    "DOUBLE": "number",
-    "DATE": "time",
-    "TIMESTAMP": "time",
-    "TIMESTAMPTZ": "time",
-}
-# Another name of DuckDB for VARCHAR, which here stands for texts that are tokenized: as long as they like.
-PROSE = "TEXT"
-# Long texts come in pieces of so many rows, which are put together until they hold so many bytes.
-PIECE, BYTES = 1 << 11, 1 << 25
-NOUNS = {
-    "BOOLEAN": "true and false",
-    "BIGINT": "whole numbers",
-    "DOUBLE": "numbers",
-    "DATE": "dates",
-    "TIMESTAMP": "times",
-    "TIMESTAMPTZ": "times",
-}
 
 
 def connect(database: str | None = None, threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -54,11 +32,9 @@ def connect(database: str | None = None, threads: int | None = None) -> duckdb.D
         con = duckdb.connect(database or ":memory:", read_only=database is not None)
     except duckdb.Error as error:
         raise UnreadableRows(str(database), None, f"DuckDB cannot open it ({first_line(error)}).") from None
-    con.execute(f"set memory_limit = '{MEMORY}'")
-    con.execute(f"set temp_directory = {sql_literal(tempfile.gettempdir())}")
-    con.execute("set timezone = 'UTC'")
-    con.execute("set enable_progress_bar = false")  # whoever wants to see one asks us
-    con.execute(f"set threads = {allowed(threads)}")
+    folder = sql_literal(tempfile.gettempdir())
+    con.execute(f"set memory_limit = '{MEMORY}'; set temp_directory = {folder}; set threads = {allowed(threads)}")
+    con.execute("set timezone = 'UTC'; set enable_progress_bar = false")  # whoever wants to see a bar asks us
     return con
 
 
@@ -77,14 +53,29 @@ def sql_struct(types: dict[str, str]) -> str:
     return "{" + ", ".join(f"{sql_literal(column)}: {sql_literal(kind)}" for column, kind in types.items()) + "}"
 
 
-def streamed(con: duckdb.DuckDBPyConnection, query: str, path: str, rows: int) -> Iterator[pa.RecordBatch]:
-    """Return the answer to a query as Arrow batches of about so many rows."""
+def rows_of(
+    source: str, types: Mapping[str, object], path: str, rows: int, limit: int | None, con: duckdb.DuckDBPyConnection
+) -> Iterator[pa.RecordBatch]:
+    """Return some columns of what SQL can select from as Arrow batches of about so many rows."""
+    end = "" if limit is None else f" limit {limit}"
+    return streamed(con, f"select {', '.join(map(sql_name, types))} from {source}{end}", path, rows)
+
+
+@contextmanager
+def reworded(path: str) -> Iterator[None]:
+    """Raise errors of DuckDB about a file in our words."""
     import duckdb
 
     try:
-        yield from arrow_reader(con.sql(query), rows)
+        yield
     except (duckdb.Error, pa.ArrowException, OSError) as error:
-        raise reworded(error, path) from None
+        raise unreadable(error, path) from None
+
+
+def streamed(con: duckdb.DuckDBPyConnection, query: str, path: str, rows: int) -> Iterator[pa.RecordBatch]:
+    """Return the answer to a query as Arrow batches of about so many rows."""
+    with reworded(path):
+        yield from arrow_reader(con.sql(query), rows)
 
 
 def arrow_reader(answer: duckdb.DuckDBPyRelation, rows: int = 1) -> pa.RecordBatchReader:
@@ -92,110 +83,29 @@ def arrow_reader(answer: duckdb.DuckDBPyRelation, rows: int = 1) -> pa.RecordBat
     return answer.to_arrow_reader(rows) if hasattr(answer, "to_arrow_reader") else answer.fetch_arrow_reader(rows)
 
 
-def types_of(con: duckdb.DuckDBPyConnection, query: str, path: str) -> pa.Schema:
-    """Return the Arrow types of the answer to a query, which may have no rows."""
-    import duckdb
-
-    try:
-        return arrow_reader(con.sql(query)).schema
-    except duckdb.Error as error:
-        raise reworded(error, path) from None
-
-
-def rebatched(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """Return the same rows as tables of exactly so many, the last of fewer.
-
-    Where a reader cuts depends on its threads and buffers. Sums of numbers depend on where they are cut, and shall be
-    the same to the last bit whenever the same file is read.
-    """
-    waiting: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        waiting.append(batch)
-        size += batch.num_rows
-        while size >= rows:
-            table = pa.Table.from_batches(waiting)
-            yield table.slice(0, rows)
-            size -= rows
-            waiting = table.slice(rows).to_batches() if size else []
-    if size:
-        yield pa.Table.from_batches(waiting)
-
-
-def batches_of_size(pieces: Iterable[pa.RecordBatch], rows: int, long: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Return tables put together until they have so many rows, or until their long texts have BYTES.
-
-    Where they end follows from the rows alone: pieces are of as many rows whoever reads them.
-    """
-    waiting: list[pa.RecordBatch] = []
-    size = held = 0
-    for piece in pieces:
-        waiting.append(piece)
-        size += piece.num_rows
-        held += sum(pc.sum(pc.binary_length(piece.column(name))).as_py() or 0 for name in long)
-        if size >= rows or held >= BYTES:
-            yield pa.concat_tables(waiting)
-            waiting, size, held = [], 0, 0
-    if waiting:
-        yield pa.concat_tables(waiting)
-
-
-def with_whole(batches: Iterable[pa.RecordBatch], types: Mapping[str, str], path: str) -> Iterator[pa.RecordBatch]:
-    """Return batches whose whole numbers, which came as texts, are such: DuckDB would round what is none."""
-    whole, begin = [name for name, kind in types.items() if kind == "BIGINT"], 0
-    for batch in batches:
-        arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
-        for name in whole:
-            try:
-                arrays[name] = arrays[name].cast(pa.int64())
-            except pa.ArrowInvalid:
-                found = [(row, text) for row, text in enumerate(arrays[name].to_pylist()) if not is_whole_text(text)]
-                row, text = found[0]
-                raise wrong_type(WrongCell(path, None, begin + row, name, text, "BIGINT")) from None
-        begin += batch.num_rows
-        yield pa.RecordBatch.from_pydict(arrays) if whole else batch
-
-
-def is_whole_text(text: str | None) -> bool:
-    """Return whether a cell is empty or a whole number of 64 bits."""
-    if text is None:
-        return True
-    return bool(re.fullmatch(r"-?\d+", text)) and -(2**63) <= int(text) < 2**63
-
-
-def as_text(types: Mapping[str, str]) -> dict[str, str]:
-    """Return what columns are read as, whole numbers as texts."""
-    return {name: "VARCHAR" if kind == "BIGINT" else kind for name, kind in types.items()}
-
-
 def first_line(error: Exception) -> str:
     """Return the first line of an error of DuckDB, without the kind of error before it."""
     return re.sub(r"^[\w ]*Error: ", "", str(error).strip().split("\n")[0]).rstrip(".")
 
 
-def reworded(error: Exception, path: str) -> UnreadableRows:
+def unreadable(error: Exception, path: str) -> UnreadableRows:
     """Return an error of DuckDB about a file with the line, what was found, and what to do."""
     text = str(error)
     place = re.search(r"CSV Error on Line: (\d+)", text) or re.search(r"in line (\d+)", text)
     line = int(place[1]) if place else None
-    bad = re.search(r'converting column "(.*?)"\. Could not convert string "(.*?)" to \'(\w+)', text, re.DOTALL)
-    if bad:
-        return wrong_type(WrongCell(path, line, None, bad[1], bad[2], bad[3]))
-    bad = re.search(r"Failed to cast value(?: to \w+)?: (.*)", text)
-    if bad:
+    if bad := re.search(r"Failed to cast value(?: to \w+)?: (.*)", text):
         why = f"{bad[1]} is of another type than the values of its key in the objects that were read first"
         as_text = PythonOnly(". To read them all as text: nv.File(..., types={…: 'text'})")
         return UnreadableRows(path, line, Message(why, as_text, "."))
-    uneven = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if uneven:
+    if uneven := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text):
         return ragged(path, line, int(uneven[2]), int(uneven[1]))
     if "nicode" in text or "utf-8" in text:
         return not_utf8(path, line)
     if "unterminated quote" in text or "quote should be followed" in text:
         return open_quote(path, line)
-    if re.search(r"line size|Maximum line", text):
-        return UnreadableRows(path, line, "the line is longer than 2 MB; is a quote before it never closed?")
-    return UnreadableRows(path, line, f"it cannot be read ({first_line(error)}).")
+    long = "the line is longer than 2 MB; is a quote before it never closed?"
+    why = long if re.search(r"line size|Maximum line", text) else f"it cannot be read ({first_line(error)})."
+    return UnreadableRows(path, line, why)
 
 
 def ragged(path: str, line: int | None, found: int, named: int) -> UnreadableRows:
@@ -209,61 +119,37 @@ def open_quote(path: str, line: int | None) -> UnreadableRows:
     return UnreadableRows(path, line, "a quote that is opened here is never closed, or is followed by more text.")
 
 
-class WrongCell(NamedTuple):
-    """A cell that is not what its column holds: where it is, and what its column is read as."""
-
-    path: str
-    line: int | None
-    row: int | None
-    column: str
-    value: str
-    kind: str
-
-    def error(self, *why: str | MessagePart) -> UnreadableRows:
-        """Return the error about the cell; the sentence goes on after what the cell holds."""
-        start = f"column {self.column!r} holds {self.value!r} here, "
-        sentence = Message(start, *why)
-        return UnreadableRows(self.path, self.line, sentence, row=self.row, column=self.column, value=self.value)
-
-    @property
-    def noun(self) -> str:
-        """What the column is read as."""
-        return NOUNS.get(self.kind, self.kind)
-
-
-def wrong_type(cell: WrongCell) -> UnreadableRows:
-    """Return the error about a cell that does not hold what the sample of its column did."""
-    return cell.error(
-        f"but {cell.noun} in the rows that were read first. To take the column as categories: ",
-        Setting("families", {cell.column: "categorical"}),
-        PythonOnly(f", or for a target nv.File(..., types={{{cell.column!r}: 'text'}})"),
-        "; if the value stands for a missing one: ",
-        MissingTexts([cell.value]),
-        ".",
-    )
-
-
-def wrong_cell(cell: WrongCell, learned: Schema | None) -> UnreadableRows:
-    """Return the error about a cell that is not what its column holds, or held in training."""
-    if learned is None or cell.column not in learned:
-        return wrong_type(cell)
-    written = learned[cell.column].written
-    example = "" if written is None or written.plain else f" such as {written}"
-    return cell.error(
-        f"but held {cell.noun}{example} in training. Write the cell as those were; if the value stands for a missing "
-        "one: ",
-        MissingTexts([cell.value]),
-        ".",
-    )
-
-
-def no_weight(cell: WrongCell) -> UnreadableRows:
-    """Return the error about a cell that is no number in the column of the weights."""
-    return cell.error(
-        "which is no number, and weights must be numbers. Name a column of numbers by ",
-        Setting("weight", ANY_VALUE),
-        ", or correct the cell.",
-    )
+def wrong_cell(
+    path: str, line: int | None, error: NotRead, column: str, kind: pa.DataType, learned: Schema | None, weight: bool
+) -> UnreadableRows:
+    """Return the error about a cell that is not what its column holds, or held in training, or is no weight."""
+    value, noun = error.text, NOUNS[TYPES[kind]]
+    if weight:
+        why: tuple[str | MessagePart, ...] = (
+            "which is no number, and weights must be numbers. Name a column of numbers by ",
+            Setting("weight", ANY_VALUE),
+            ", or correct the cell.",
+        )
+    elif learned is not None and column in learned:
+        written = learned[column].written
+        example = "" if written is None or written.plain else f" such as {written}"
+        why = (
+            f"but held {noun}{example} in training. Write the cell as those were; ",
+            "if the value stands for a missing one: ",
+            MissingTexts([value]),
+            ".",
+        )
+    else:
+        why = (
+            f"but {noun} in the rows that were read first. To take the column as categories: ",
+            Setting("families", {column: "categorical"}),
+            PythonOnly(f", or for a target nv.File(..., types={{{column!r}: 'text'}})"),
+            "; if the value stands for a missing one: ",
+            MissingTexts([value]),
+            ".",
+        )
+    sentence = Message(f"column {column!r} holds {value!r} here, ", *why)
+    return UnreadableRows(path, line, sentence, row=error.row, column=column, value=value)
 
 
 def not_utf8(path: str, line: int | None) -> UnreadableRows:

@@ -15,31 +15,29 @@ from types import EllipsisType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .._types import TableLike
-from ..data.cell_format import with_usual
-from ..data.cells import ARROW, CellType
-from ..data.column import FamilySettings, Type
+from ..data.cell_format import AND_USUAL
+from ..data.cells import NUMBER, PROSE, READ_AS, TEXT, TYPES, CellType, NotRead
+from ..data.column import NOUNS, FamilySettings, Type
 from ..data.encoding import ROWS
 from ..data.schema import Schema, likely
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..errors.message import Message, PythonOnly, Setting
-from .arrow_files import ArrowFile, Orc
-from .columns import READ_AS, Columns, TextsReadAsMissing, read_batches
-from .delimited import Delimited
+from .columns import Columns, TextsReadAsMissing, read_batches
+from .delimited import Delimited, Sheet
 from .dialect import packing
-from .duckdb_reader import NOUNS, PIECE, PROSE, TYPES, WrongCell, batches_of_size, no_weight, rebatched, wrong_cell
-from .excel import Sheet
-from .file_part import FilePart, OpenPart
+from .duckdb_reader import wrong_cell
 from .formats import paths_of, unpack
 from .streams import DatasetPart, StreamPart, batch_bytes, stream_of
-from .typed import Database, JsonLines, Parquet
+from .typed import ArrowFile, Batches, Database, JsonLines, Orc, Parquet, Part
 
 # So many notes on how files were read are said one by one.
 NOTES = 3
 # How much longer packed texts are, about, than the file they are packed in.
 PACKED = 3
-FORMATS: dict[str, OpenPart] = {
+FORMATS: dict[str, type[Part]] = {
     "csv": Delimited,
     "parquet": Parquet,
     "json": JsonLines,
@@ -48,6 +46,9 @@ FORMATS: dict[str, OpenPart] = {
     "orc": Orc,
     "duckdb": Database,
 }
+# Long texts come in pieces of so many rows, which are put together until they hold so many bytes.
+PIECE, BYTES = 1 << 11, 1 << 25
+GROUPING = " must be ',', '.', a blank or an apostrophe, and not the decimal sign."
 # Blocks hold so many cells at most: of wide tables, fewer rows.
 CELLS = 1 << 24
 
@@ -118,30 +119,28 @@ class File:
     types: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        if self.format not in (None, *FORMATS):
-            raise InvalidSetting(Setting("format", self.format), f" is unknown; use one of {sorted(FORMATS)}, or None.")
-        if self.decimal not in (None, ".", ","):
-            raise InvalidSetting(Setting("decimal", self.decimal), " must be '.' or ','.")
-        if self.thousands not in (None, ",", ".", " ", "'") or (self.thousands and self.thousands == self.decimal):
-            raise InvalidSetting(
-                Setting("thousands", self.thousands),
-                " must be ',', '.', a blank or an apostrophe, and not the decimal sign.",
-            )
-        if self.limit is not None and not self.limit >= 1:
-            raise InvalidSetting(Setting("limit", self.limit), " must be a whole number of 1 or more, or None.")
-        wrong = [kind for kind in (self.types or {}).values() if kind not in (*READ_AS, "time")]
+        wrong = [kind for kind in (self.types or {}).values() if kind not in READ_AS]
         if wrong:
             raise InvalidSetting(
                 f"types names {wrong[0]!r}; a column holds text, boolean, whole, number or time.", setting="types"
             )
+        signs, same = (None, ",", ".", " ", "'"), self.thousands is not None and self.thousands == self.decimal
+        for name, good, why in (
+            ("format", self.format in (None, *FORMATS), f" is unknown; use one of {sorted(FORMATS)}, or None."),
+            ("decimal", self.decimal in (None, ".", ","), " must be '.' or ','."),
+            ("thousands", self.thousands in signs and not same, GROUPING),
+            ("limit", self.limit is None or self.limit >= 1, " must be a whole number of 1 or more, or None."),
+        ):
+            if not good:
+                raise InvalidSetting(Setting(name, getattr(self, name)), why)
         if self.null is not None:
             names = [self.null] if isinstance(self.null, str) else self.null
-            object.__setattr__(self, "null", with_usual(names))
+            object.__setattr__(self, "null", tuple(AND_USUAL if name is ... else name for name in names))
 
     @property
     def names_of_missing(self) -> tuple[str, ...] | None:
         """The texts that stand for no value, if they were named."""
-        return None if self.null is None else with_usual(self.null)
+        return None if self.null is None else tuple(map(str, self.null))
 
     # -- which files --------------------------------------------------------------------------------------------
 
@@ -166,14 +165,15 @@ class File:
         return folder
 
     @cached_property
-    def _parts(self) -> tuple[FilePart, ...]:
-        return tuple(self._part(path) for path in self.paths)
+    def _parts(self) -> tuple[Part, ...]:
+        def folder() -> Path:  # made only if it is needed
+            return Path(self._folder)
 
-    def _part(self, shown: str) -> FilePart:
-        path = self._spooled if shown == "-" else Path(shown)
-        folder = lambda: Path(self._folder)  # noqa: E731  made only if it is needed
-        path, kind, how = unpack(path, shown, self, folder)
-        return FORMATS[kind](path, shown, how, folder)
+        parts = []
+        for shown in self.paths:
+            path, kind, how = unpack(self._spooled if shown == "-" else Path(shown), shown, self, folder)
+            parts.append(FORMATS[kind](path, shown, how, folder))
+        return tuple(parts)
 
     @cached_property
     def _spooled(self) -> Path:
@@ -217,14 +217,12 @@ class File:
 
     def keep_no_more(self) -> None:
         """Let the next reading be the last: rows of a stream are not kept any longer to be read again."""
-        for part in vars(self).get("_parts", ()):
-            if isinstance(part, StreamPart):
-                part.keep_no_more()
+        if self.is_stream and isinstance(self._parts[0], StreamPart):
+            self._parts[0].keep_no_more()
 
     def bytes(self, at: int) -> int:
         """Return the size of one of the files; 0 of a stream, whose size is not known."""
-        path = self._parts[at].path
-        return 0 if path is None else path.stat().st_size
+        return 0 if self.is_stream else self._parts[at].path.stat().st_size
 
     def text_bytes(self, name: str, most: float) -> float:
         """Return about how many bytes a column of texts takes: of files all columns, of a stream up to `most`."""
@@ -240,9 +238,8 @@ class File:
     @property
     def unpacked(self) -> float:
         """About how many bytes the rows of files would take as plain text."""
-        plain = (isinstance(part, Delimited | JsonLines) and packing(part.path) is None for part in self._parts)
-        sizes = (self.bytes(at) for at in range(len(self._parts)))
-        return float(sum(size * (1 if as_it_is else PACKED) for size, as_it_is in zip(sizes, plain, strict=True)))
+        plain = [isinstance(part, Delimited | JsonLines) and packing(part.path) is None for part in self._parts]
+        return float(sum(self.bytes(at) * (1 if as_it_is else PACKED) for at, as_it_is in enumerate(plain)))
 
     def notes(self) -> tuple[str, ...]:
         """Return what is worth knowing of how the files were read, those that were."""
@@ -289,7 +286,7 @@ class File:
 
     def held(self) -> dict[str, Type | None]:
         """Return the type of each column, as the schema would say; None of one that cannot be counted."""
-        return self._columns.held()
+        return {name: TYPES.get(cell.kind) for name, cell in self._columns.cells.items()}
 
     def of_classes(self, name: str) -> Type | None:
         """Return the type of a column as that of the classes."""
@@ -317,7 +314,7 @@ class File:
 
     def batches(
         self, rows: int = ROWS, *, schema: Schema | None = None, beside: Sequence[str] = (), threads: int | None = None
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Batches:
         """Yield all rows as Arrow record batches.
 
         Parameters
@@ -376,22 +373,22 @@ class File:
         threads: int | None,
         found: TextsReadAsMissing | None = None,
         weight: str | None = None,
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Batches:
         part, hive = self._parts[at], self._places[at][1]
         own = frozenset(part.names)
         constant = {name: hive[name] for name in cells if name in hive and name not in own}
-        lacking = [name for name in cells if name not in own and name not in constant]
+        read = {name: cell for name, cell in cells.items() if name not in constant}
+        lacking = [name for name in read if name not in own]
         if lacking and not (isinstance(part, JsonLines) and set(lacking) <= set(self.columns())):
             why = f"there is no column {lacking[0]!r}{likely(lacking[0], part.names)}"
             raise UnreadableRows(self.paths[at], None, why, column=lacking[0])
-        read = {name: cell for name, cell in cells.items() if name not in constant}
         long = [name for name, cell in read.items() if cell.kind == PROSE]
         each = min(rows, PIECE) if long else rows
-        asked = {n: "VARCHAR" if n in self._columns.texts and kind != PROSE else kind for n, (kind, _) in read.items()}
+        asked = {n: TEXT if n in self._columns.texts and kind != PROSE else kind for n, (kind, _) in read.items()}
 
-        def refused(row: int, name: str, text: str, kind: str) -> UnreadableRows:
-            cell = WrongCell(self.paths[at], self.line_of(at, row), row, name, text, kind)
-            return no_weight(cell) if name == weight else wrong_cell(cell, self._columns.learned)
+        def refused(error: NotRead, name: str, kind: pa.DataType) -> UnreadableRows:
+            line, learned = part.line_of(error.row), self._columns.learned
+            return wrong_cell(self.paths[at], line, error, name, kind, learned, name == weight)
 
         batches = read_batches(part.batches(asked, each, limit, threads), read, found, refused)
         if self._mixed:
@@ -402,24 +399,57 @@ class File:
 
     def line_of(self, at: int, row: int) -> int | None:
         """Return the line of a file in which a row begins; None where rows have no lines."""
-        part = self._parts[at]
-        return part.line_of(row)
+        return self._parts[at].line_of(row)
+
+
+def rebatched(batches: Batches, rows: int) -> Iterator[pa.Table]:
+    """Return the same rows as tables of exactly so many, the last of fewer.
+
+    Where a reader cuts depends on its threads and buffers. Sums of numbers depend on where they are cut, and shall be
+    the same to the last bit whenever the same file is read.
+    """
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.num_rows
+        while size >= rows:
+            table = pa.Table.from_batches(waiting)
+            yield table.slice(0, rows)
+            size -= rows
+            waiting = table.slice(rows).to_batches() if size else []
+    if size:
+        yield pa.Table.from_batches(waiting)
+
+
+def batches_of_size(pieces: Iterator[pa.Table], rows: int, long: Sequence[str]) -> Iterator[pa.Table]:
+    """Return tables put together until they have so many rows, or until their long texts have BYTES.
+
+    Where they end follows from the rows alone: pieces are of as many rows whoever reads them.
+    """
+    waiting: list[pa.Table] = []
+    size = held = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += piece.num_rows
+        held += sum(pc.sum(pc.binary_length(piece.column(name))).as_py() or 0 for name in long)
+        if size >= rows or held >= BYTES:
+            yield pa.concat_tables(waiting)
+            waiting, size, held = [], 0, 0
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def one_type(batch: pa.RecordBatch, cells: Mapping[str, CellType], path: str) -> pa.RecordBatch:
     """Return a batch whose columns have the same types whatever file they are from."""
     arrays = []
-    for name, cell in cells.items():
+    for name, (kind, _) in cells.items():
         array = batch.column(name)
-        if cell.kind in TYPES or cell.kind == PROSE:
-            try:
-                array = array.cast(ARROW.get(cell.kind, pa.string()), safe=cell.kind != "DOUBLE")
-            except pa.ArrowException:
-                why = f"column {name!r} holds {array.type} here, and another type in other files that are read with it"
-                raise UnreadableRows(
-                    path, None, f"{why}. Convert it to the same in all of them.", column=name
-                ) from None
-        arrays.append(array)
+        try:
+            arrays.append(array.cast(kind, safe=kind != NUMBER) if kind in TYPES else array)
+        except pa.ArrowException:
+            why = f"column {name!r} holds {array.type} here, and another type in other files that are read with it"
+            raise UnreadableRows(path, None, f"{why}. Convert it to the same in all of them.", column=name) from None
     return pa.RecordBatch.from_arrays(arrays, names=list(cells))
 
 
@@ -428,9 +458,9 @@ def with_constants(table: pa.Table, constant: Mapping[str, str], cells: Mapping[
     for name, value in constant.items():
         kind = cells[name].kind
         try:
-            cell = pa.scalar(value).cast(ARROW.get(kind, pa.string()))
+            cell = pa.scalar(value).cast(kind)
         except pa.ArrowInvalid:
-            why = f"its folder says {name}={value}, but column {name!r} is read as {NOUNS.get(kind, kind)}; rename the "
+            why = f"its folder says {name}={value}, but column {name!r} is read as {NOUNS[TYPES[kind]]}; rename the "
             as_text = PythonOnly(f", or take the column as text: nv.File(..., types={{{name!r}: 'text'}})")
             raise UnreadableRows(shown, None, Message(why, "folder", as_text, "."), column=name, value=value) from None
         table = table.append_column(name, pa.repeat(cell, table.num_rows))
@@ -444,9 +474,8 @@ def file_of(X: TableLike) -> File | None:
         return None
     if isinstance(X, File):
         return X
-    if isinstance(X, (str, os.PathLike)):
+    paths = isinstance(X, (list, tuple)) and bool(X) and all(isinstance(one, os.PathLike) for one in X)
+    if paths or isinstance(X, (str, os.PathLike)):
         return File(X)
-    if isinstance(X, (list, tuple)):
-        return File(X) if X and all(isinstance(one, os.PathLike) for one in X) else None
-    stream = stream_of(X)
+    stream = None if isinstance(X, (list, tuple)) else stream_of(X)
     return None if stream is None else File.of_stream(stream)

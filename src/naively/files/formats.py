@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import glob
 import lzma
+import os
 import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -21,10 +24,6 @@ from .dialect import encoding_of, head_of, packing, rewritten, unpacked
 
 if TYPE_CHECKING:
     from .file import File
-
-import glob
-import os
-from collections.abc import Iterator
 
 # Formats by their first bytes, and packed files that are unpacked into a temporary copy.
 FORMATS = {
@@ -53,39 +52,31 @@ TABLE = "export its table as CSV, and give that"
 UNPACK = "unpack it, and give the file inside, or the folder"
 PYTHON = "load it in Python, and give the table or the arrays themselves"
 PICTURE = "only tables and texts are read, so save what it shows as CSV"
-# What holds rows in no way that is read, by its first bytes: what it is, and what to do.
-OTHERS = {
-    b"%PDF-": ("a PDF document", TABLE),
-    b"\x89PNG": ("a PNG image", PICTURE),
-    b"\xff\xd8\xff": ("a JPEG image", PICTURE),
-    b"GIF87a": ("a GIF image", PICTURE),
-    b"GIF89a": ("a GIF image", PICTURE),
-    b"II*\0": ("a TIFF image", PICTURE),
-    b"MM\0*": ("a TIFF image", PICTURE),
-    b"RIFF": ("an image, a sound or a film", PICTURE),
-    b"\x80\x02": ("a pickle of Python", PYTHON),
-    b"\x80\x03": ("a pickle of Python", PYTHON),
-    b"\x80\x04": ("a pickle of Python", PYTHON),
-    b"\x80\x05": ("a pickle of Python", PYTHON),
-    b"\x93NUMPY": ("an array of NumPy", PYTHON),
-    b"\x89HDF": ("an HDF5 file", PYTHON),
-    b"SQLite format 3\0": (
-        "an SQLite database",
-        "export the table: sqlite3 -header -csv FILE 'select * from …' > t.csv",
-    ),
-    b"FEA1\0": ("a Feather file of the old version 1", "write it again in the present version, or as Parquet"),
-    b"Obj\x01": ("an Avro file", "write it as Parquet or CSV, and give that"),
-    b"RDX": ("a workspace of R", "write the table by write.csv in R, and give that"),
-    b"RDA": ("a workspace of R", "write the table by write.csv in R, and give that"),
-    b"X\n\0": ("a file of R (.rds)", "write the table by write.csv in R, and give that"),
-    b"$FL2@": ("a file of SPSS", TABLE),
-    b"$FL3@": ("a file of SPSS", TABLE),
-    b"<stata_dta>": ("a file of Stata", TABLE),
-    b"7z\xbc\xaf\x27\x1c": ("a 7z archive", UNPACK),
-    b"Rar!\x1a": ("a RAR archive", UNPACK),
-    b"\x04\x22\x4d\x18": ("packed by lz4", UNPACK),
-    b"\x1f\x9d": ("packed by compress", UNPACK),
-}
+R = "write the table by write.csv in R, and give that"
+SQLITE = "export the table: sqlite3 -header -csv FILE 'select * from …' > t.csv"
+# What holds rows in no way that is read: its first bytes, what it is, and what to do.
+OTHERS = (
+    ((b"%PDF-",), "a PDF document", TABLE),
+    ((b"\x89PNG",), "a PNG image", PICTURE),
+    ((b"\xff\xd8\xff",), "a JPEG image", PICTURE),
+    ((b"GIF87a", b"GIF89a"), "a GIF image", PICTURE),
+    ((b"II*\0", b"MM\0*"), "a TIFF image", PICTURE),
+    ((b"RIFF",), "an image, a sound or a film", PICTURE),
+    ((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a pickle of Python", PYTHON),
+    ((b"\x93NUMPY",), "an array of NumPy", PYTHON),
+    ((b"\x89HDF",), "an HDF5 file", PYTHON),
+    ((b"SQLite format 3\0",), "an SQLite database", SQLITE),
+    ((b"FEA1\0",), "a Feather file of the old version 1", "write it again in the present version, or as Parquet"),
+    ((b"Obj\x01",), "an Avro file", "write it as Parquet or CSV, and give that"),
+    ((b"RDX", b"RDA"), "a workspace of R", R),
+    ((b"X\n\0",), "a file of R (.rds)", R),
+    ((b"$FL2@", b"$FL3@"), "a file of SPSS", TABLE),
+    ((b"<stata_dta>",), "a file of Stata", TABLE),
+    ((b"7z\xbc\xaf\x27\x1c",), "a 7z archive", UNPACK),
+    ((b"Rar!\x1a",), "a RAR archive", UNPACK),
+    ((b"\x04\x22\x4d\x18",), "packed by lz4", UNPACK),
+    ((b"\x1f\x9d",), "packed by compress", UNPACK),
+)
 # These could begin a line of text, such as the names of columns: only bytes that no text has say that they do not.
 TEXTUAL = (b"GIF87a", b"GIF89a", b"RIFF", b"RDX", b"RDA", b"$FL2@", b"$FL3@", b"<stata_dta>")
 LIKE_NAMES = ("parquet", "orc", "duckdb")  # formats of which that is true
@@ -107,43 +98,30 @@ def format_of(head: bytes) -> str | None:
     return found
 
 
-def text_kind(head: bytes) -> str:
-    """Return what a text file holds, as far as its first characters tell: JSON, or delimited text."""
-    text = head.decode(encoding_of(head, None), "ignore").lstrip("\ufeff \t\r\n")
-    inner = text[1:].lstrip()
-    return "json" if text.startswith("{") or (text.startswith("[") and inner[:1] in ("{", "[", "]")) else "csv"
-
-
 def refuse_other_formats(head: bytes, shown: str) -> None:
-    """Refuse what is neither a table nor a text."""
-    for magic, (what, do) in OTHERS.items():
-        if head.startswith(magic) and (magic not in TEXTUAL or is_binary(head)):
-            raise UnreadableRows(shown, None, f"it is {what}; {do}.")
+    """Refuse what is neither a table nor a text in an encoding that is seen by itself."""
+    why = None
+    for magics, what, do in OTHERS:
+        if any(head.startswith(magic) and (magic not in TEXTUAL or is_binary(head)) for magic in magics):
+            why = f"it is {what}; {do}."
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()[:64].lower()
     if head[257:262] == b"ustar":
-        raise UnreadableRows(shown, None, f"it is a tar archive; {UNPACK}.")
-    if head.startswith(b"BM") and head[6:10] == bytes(4):
-        raise UnreadableRows(shown, None, f"it is a BMP image; {PICTURE}.")
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:64].lower()
-    if start.startswith(PAGES):
-        raise UnreadableRows(shown, None, HTML)
-    if start.startswith(b"<?xml"):
-        raise UnreadableRows(shown, None, f"it is an XML file; {TABLE}.")
-    refuse_binary(head, shown)
-
-
-def refuse_binary(head: bytes, shown: str) -> None:
-    """Refuse bytes that are no text in any encoding that is seen by itself."""
-    if head and not head.strip(b"\0"):
-        raise UnreadableRows(
-            shown, None, "it holds nothing but NUL bytes; get the file again, it was not written whole."
-        )
-    if b"\0" in head and encoding_of(head, None) == "utf-8" and not is_utf8(head):
-        raise UnreadableRows(
-            shown,
-            None,
+        why = f"it is a tar archive; {UNPACK}."
+    elif head.startswith(b"BM") and head[6:10] == bytes(4):
+        why = f"it is a BMP image; {PICTURE}."
+    elif start.startswith(PAGES):
+        why = HTML
+    elif start.startswith(b"<?xml"):
+        why = f"it is an XML file; {TABLE}."
+    elif head and not head.strip(b"\0"):
+        why = "it holds nothing but NUL bytes; get the file again, it was not written whole."
+    elif why is None and b"\0" in head and encoding_of(head, None) == "utf-8" and not is_utf8(head):
+        why = (
             f"it is no text and of no known format (byte {head.index(0) + 1} is NUL); give CSV, Parquet, JSON, Excel, "
-            "Arrow, ORC or a DuckDB database.",
+            "Arrow, ORC or a DuckDB database."
         )
+    if why is not None:
+        raise UnreadableRows(shown, None, why)
 
 
 def is_binary(head: bytes) -> bool:
@@ -168,24 +146,22 @@ def inside_zip(path: Path, shown: str) -> str | tuple[str, ...]:
             said = archive.read("mimetype")[:64] if "mimetype" in names else b""
     except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
         raise broken(shown, "zip archive", error) from None
-    for folder, what in (("xl/", "excel"), ("word/", "a Word document"), ("ppt/", "a presentation")):
-        if any(name.startswith(folder) for name in names):
-            return what if what == "excel" else refuse_document(what, shown)
-    if said.startswith(b"application/vnd.oasis.opendocument"):
-        return "excel" if b"spreadsheet" in said else refuse_document("a document of OpenOffice", shown)
+    folders = {name.partition("/")[0] for name in names if "/" in name}
+    document = None
+    if "xl" in folders or said.startswith(b"application/vnd.oasis.opendocument.spreadsheet"):
+        return "excel"
+    if "word" in folders:
+        document = "a Word document"
+    elif "ppt" in folders:
+        document = "a presentation"
+    elif said.startswith(b"application/vnd.oasis.opendocument"):
+        document = "a document of OpenOffice"
+    if document is not None:
+        raise UnreadableRows(shown, None, f"it is {document}; {TABLE}.")
     if names and all(name.endswith(".npy") for name in names):
         raise UnreadableRows(shown, None, f"it is an archive of NumPy arrays; {PYTHON}.")
-    return tuple(name for name in names if not is_clutter(name))
-
-
-def refuse_document(what: str, shown: str) -> str:
-    """Refuse a document that is no table."""
-    raise UnreadableRows(shown, None, f"it is {what}; {TABLE}.")
-
-
-def is_clutter(name: str) -> bool:
-    """Return whether a file of an archive is what a system leaves there."""
-    return name.startswith("__MACOSX/") or name.rpartition("/")[2].startswith(".")
+    # What systems leave there is no data.
+    return tuple(n for n in names if not n.startswith("__MACOSX/") and not n.rpartition("/")[2].startswith("."))
 
 
 def broken(shown: str, what: str, error: BaseException) -> UnreadableRows:
@@ -198,6 +174,7 @@ def broken(shown: str, what: str, error: BaseException) -> UnreadableRows:
 LOOKED_AT, DEEPEST = 4096, 4
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
 PACKED = {"zip": "zip archive", "bz2": "bz2 file", "xz": "xz file", "gzip": "gzip file", "zstd": "zstd file"}
+OPENERS: dict[str, Callable[[Path], IO[bytes]]] = {"bz2": bz2.open, "xz": lzma.open}
 
 
 def unpack(path: Path, shown: str, how: File, folder: Callable[[], Path]) -> tuple[Path, str, File]:
@@ -214,9 +191,10 @@ def unpack(path: Path, shown: str, how: File, folder: Callable[[], Path]) -> tup
             return path_of_format(path, shown, head, kind, how, folder)
         if packed is None and kind == "zip":
             name, how = only_member(tuple(inside), shown, how)
-            path = member(path, shown, name, folder())
+            path = unpacked_copy(partial(zipfile.ZipFile(path).open, name), kind, shown, folder())
         else:
-            path = plain_copy(path, shown, packed or kind, folder())
+            opener = unpacked if packed else OPENERS[kind]
+            path = unpacked_copy(partial(opener, path), packed or kind, shown, folder())
     raise UnreadableRows(shown, None, f"it is packed more than {DEEPEST} times over; unpack it first.")
 
 
@@ -231,7 +209,9 @@ def path_of_format(
             return path_of_format(path, shown, head, None, how, folder)
         given = Setting("format", how.format)
         raise UnreadableRows(shown, None, Message(f"it is {NAMES[kind]}, but ", given, " was given; leave that out."))
-    found = how.format or kind or text_kind(head)
+    text = head.decode(encoding_of(head, None), "ignore").lstrip("\ufeff \t\r\n")
+    listed = text.startswith("[") and text[1:].lstrip()[:1] in ("{", "[", "]")
+    found = how.format or kind or ("json" if text.startswith("{") or listed else "csv")
     encoding = "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else encoding_of(head, how.encoding)
     if found == "json" and encoding != "utf-8":  # delimited text is rewritten by its own reader
         path = rewritten(path, shown, encoding, folder())
@@ -254,32 +234,15 @@ def only_member(names: tuple[str, ...], shown: str, how: File) -> tuple[str, Fil
     raise UnreadableRows(shown, None, Message(why, Setting("table", names[0]), ", or unpack it."))
 
 
-def member(path: Path, shown: str, name: str, folder: Path) -> Path:
-    """Return a copy of one file of a zip archive."""
+def unpacked_copy(opened: Callable[[], IO[bytes]], kind: str, shown: str, folder: Path) -> Path:
+    """Return a file in this folder with all that is packed in another one."""
     try:
-        with zipfile.ZipFile(path) as archive, archive.open(name) as file:
-            return copy_of(file, folder)
-    except RuntimeError as error:  # so the module says that it needs a password
+        with opened() as file, tempfile.NamedTemporaryFile(dir=folder, delete=False) as copy:
+            shutil.copyfileobj(file, copy, 1 << 20)
+    except RuntimeError as error:  # so the module for zip archives says that it needs a password
         raise UnreadableRows(shown, None, f"the zip archive cannot be opened ({error}); unpack it first.") from None
     except DAMAGED as error:
-        raise broken(shown, PACKED["zip"], error) from None
-
-
-def plain_copy(path: Path, shown: str, packed: str, folder: Path) -> Path:
-    """Return a copy of a packed file that is not packed."""
-    openers: dict[str, Callable[[Path], IO[bytes]]] = {"bz2": bz2.open, "xz": lzma.open}
-    opener = openers.get(packed, unpacked)
-    try:
-        with opener(path) as file:
-            return copy_of(file, folder)
-    except DAMAGED as error:
-        raise broken(shown, PACKED[packed], error) from None
-
-
-def copy_of(file: IO[bytes], folder: Path) -> Path:
-    """Return a file in this folder with all that a stream holds."""
-    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as copy:
-        shutil.copyfileobj(file, copy, 1 << 20)
+        raise broken(shown, PACKED[kind], error) from None
     return Path(copy.name)
 
 

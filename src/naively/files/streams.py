@@ -17,7 +17,7 @@ import pyarrow as pa
 from .._types import TableLike
 from ..data.encoding import ROWS
 from ..errors import InvalidInput, UnreadableRows
-from .typed import Typed, up_to
+from .typed import Kinds, Typed, some_rows
 
 # Batches are held in memory up to so many bytes; more are written to a temporary file.
 HELD = 1 << 26
@@ -26,8 +26,7 @@ LOOKED_AT = 50_000
 # Libraries whose tables lie in memory, though they can be streamed, too.
 EAGER = frozenset({"cudf", "modin", "narwhals", "numpy", "pandas", "polars", "pyarrow", "scipy"})
 
-Batches = Iterable[TableLike]  # tables of any library, one after the other
-OpenStream = Callable[[], Batches]
+Tables = Iterable[TableLike]  # tables of any library, one after the other
 
 
 # -- which objects are streams -------------------------------------------------------------------------------------
@@ -35,18 +34,28 @@ OpenStream = Callable[[], Batches]
 
 def stream_of(X: TableLike) -> StreamPart | DatasetPart | None:
     """Return what can be read batch by batch as a part of a `File`; None if it is something else."""
-    kind = type(X)
-    library = kind.__module__.partition(".")[0]
-    if library == "pyarrow" and kind.__name__.endswith("Dataset"):
-        return DatasetPart(X, f"<{kind.__name__}>")
-    opened = _opened_by_library(X, library, kind.__name__)
-    if opened is not None:
-        return StreamPart(opened, f"<{kind.__name__}>")
+    library, name = library_of(X)
+    if library == "pyarrow" and name.endswith("Dataset"):
+        return DatasetPart(X, f"<{name}>")
+    native = X.to_native() if (library, name) == ("narwhals", "LazyFrame") else X
+    if library_of(native)[0] == "pyspark":
+        raise InvalidInput(
+            "A DataFrame of Spark is not read into one process. Use naively.spark: spark.fit(df, target=…), "
+            "spark.count, spark.predict(model, df) and spark.evaluate; or give df.toArrow(), if it fits into memory."
+        )
+    opener = OPENERS.get(library_of(native))
+    if opener is not None:
+        return StreamPart(lambda: opener(native), f"<{name}>")
     if isinstance(X, GeneratorType) or (isinstance(X, Iterator) and not hasattr(X, "read")):
-        return StreamPart(lambda: X, f"<{kind.__name__}>")
+        return StreamPart(lambda: X, f"<{name}>")
     if library not in EAGER and hasattr(X, "__arrow_c_stream__"):
-        return StreamPart(lambda: pa.RecordBatchReader.from_stream(X), f"<{kind.__name__}>")
+        return StreamPart(lambda: pa.RecordBatchReader.from_stream(X), f"<{name}>")
     return None
+
+
+def library_of(X: Any) -> tuple[str, str]:
+    """Return the library and the name of the class of an object."""
+    return type(X).__module__.partition(".")[0], type(X).__name__
 
 
 def stream_of_table(table: TableLike) -> StreamPart:
@@ -54,128 +63,85 @@ def stream_of_table(table: TableLike) -> StreamPart:
     return StreamPart(lambda: (table,), f"<{type(table).__name__}>")
 
 
-def _opened_by_library(X: Any, library: str, name: str) -> OpenStream | None:
-    """Return what opens the stream of an object of a known library; None if it is none of those."""
-    if library == "narwhals" and name == "LazyFrame":
-        native = X.to_native()
-        return _opened_by_library(native, type(native).__module__.partition(".")[0], type(native).__name__)
-    if library == "pyspark":
-        raise InvalidInput(
-            "A DataFrame of Spark is not read into one process. Use naively.spark: spark.fit(df, target=…), "
-            "spark.count, spark.predict(model, df) and spark.evaluate; or give df.toArrow(), if it fits into memory."
-        )
-    return next((opened for of, opened in _openers(X) if of == (library, name)), None)
-
-
-def _openers(X: Any) -> Iterator[tuple[tuple[str, str], OpenStream]]:
-    """Yield the classes whose objects are streams, by library and name, with what opens them."""
-    yield ("pyarrow", "RecordBatchReader"), lambda: X
-    yield ("pyarrow", "Scanner"), lambda: X.to_batches()
-    yield ("polars", "LazyFrame"), lambda: _polars_batches(X)
-    for duckdb in ("duckdb", "_duckdb"):
-        yield (duckdb, "DuckDBPyRelation"), lambda: _duckdb_batches(X)
-    yield ("ibis", "Table"), lambda: _ibis_batches(X)
-    yield ("dask", "DataFrame"), lambda: (X.get_partition(at).compute() for at in range(X.npartitions))
-    yield ("dask_expr", "DataFrame"), lambda: (X.get_partition(at).compute() for at in range(X.npartitions))
-    yield ("daft", "DataFrame"), lambda: X.to_arrow_iter()
-    for ray in ("Dataset", "MaterializedDataset"):
-        yield ("ray", ray), lambda: X.iter_batches(batch_size=ROWS, batch_format="pyarrow")
-
-
-def _polars_batches(frame: Any) -> Batches:
+def _polars_batches(frame: Any) -> Tables:
     """Return the rows of a lazy frame of Polars batch by batch; before version 1.34, all at once."""
-    if hasattr(frame, "collect_batches"):
-        found: Batches = frame.collect_batches(chunk_size=ROWS, maintain_order=True)
-        return found
-    return [frame.collect(engine="streaming")]
-
-
-def _duckdb_batches(relation: Any) -> Batches:
-    """Return the rows of a relation of DuckDB batch by batch, whatever this version calls it."""
-    names = ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch")
-    found: Batches = getattr(relation, next(name for name in names if hasattr(relation, name)))(ROWS)
+    if not hasattr(frame, "collect_batches"):
+        return [frame.collect(engine="streaming")]
+    found: Tables = frame.collect_batches(chunk_size=ROWS, maintain_order=True)
     return found
 
 
-def _ibis_batches(table: Any) -> Batches:
+def _duckdb_batches(relation: Any) -> Tables:
+    """Return the rows of a relation of DuckDB batch by batch, whatever this version calls it."""
+    names = ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch")
+    found: Tables = getattr(relation, next(name for name in names if hasattr(relation, name)))(ROWS)
+    return found
+
+
+def _ibis_batches(table: Any) -> Tables:
     """Return the rows of a table of Ibis batch by batch; Ibis 12 has no such reader for DuckDB 2, which has its own."""
     backend = table.get_backend()
     if hasattr(backend, "_to_duckdb_relation"):
         return _duckdb_batches(backend._to_duckdb_relation(table))
-    found: Batches = table.to_pyarrow_batches(chunk_size=ROWS)
+    found: Tables = table.to_pyarrow_batches(chunk_size=ROWS)
     return found
+
+
+def _dask_batches(frame: Any) -> Tables:
+    """Return the partitions of a frame of Dask one by one."""
+    return (frame.get_partition(at).compute() for at in range(frame.npartitions))
+
+
+def _ray_batches(dataset: Any) -> Tables:
+    """Return the rows of a dataset of Ray batch by batch."""
+    found: Tables = dataset.iter_batches(batch_size=ROWS, batch_format="pyarrow")
+    return found
+
+
+# The classes whose objects are streams, by library and name, with what opens them.
+OPENERS: dict[tuple[str, str], Callable[[Any], Tables]] = {
+    ("pyarrow", "RecordBatchReader"): lambda reader: reader,
+    ("pyarrow", "Scanner"): lambda scanner: scanner.to_batches(),
+    ("polars", "LazyFrame"): _polars_batches,
+    ("duckdb", "DuckDBPyRelation"): _duckdb_batches,
+    ("_duckdb", "DuckDBPyRelation"): _duckdb_batches,
+    ("ibis", "Table"): lambda table: _ibis_batches(table),
+    ("dask", "DataFrame"): _dask_batches,
+    ("dask_expr", "DataFrame"): _dask_batches,
+    ("daft", "DataFrame"): lambda frame: frame.to_arrow_iter(),
+    ("ray", "Dataset"): _ray_batches,
+    ("ray", "MaterializedDataset"): _ray_batches,
+}
 
 
 # -- the rows of a stream ------------------------------------------------------------------------------------------
 
 
 class StreamPart(Typed):
-    """A stream as a part of a `File`: its columns have types of Arrow."""
+    """A stream as a part of a `File`. Tables come only once, so those that came are kept, to be read again."""
 
-    row_bytes, size = 0.0, 0  # neither is known
-    path = None
-
-    def __init__(self, opened: OpenStream, shown: str) -> None:
-        self.shown, self._opened, self._keeping = shown, opened, True
-
-    @cached_property
-    def _rows(self) -> ReplayedBatches:
-        return ReplayedBatches(self._opened(), self.shown)
-
-    @cached_property
-    def _types(self) -> pa.Schema:
-        return self._rows.schema
-
-    def batches(
-        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
-    ) -> Iterator[pa.RecordBatch]:
-        """Return the rows of some columns."""
-        some = limit is not None  # a look at the first rows, which are read again in any case
-        yield from up_to(self._rows.again(keeping=some or self._keeping), types, limit)
+    def __init__(self, opened: Callable[[], Tables], shown: str) -> None:
+        self.shown, self._opened = shown, opened
+        self._first: list[pa.RecordBatch] = []  # in memory
+        self._bytes = 0
+        self._file: tempfile._TemporaryFileWrapper[bytes] | None = None  # where more of them lie
+        self._writer: pa.ipc.RecordBatchStreamWriter | None = None
+        self._keeping, self._lost = True, False  # whether batches that come are kept, and whether some were not
 
     def keep_no_more(self) -> None:
         """Let the next reading be the last: rows that come are not kept to be read again."""
         self._keeping = False
 
-
-class DatasetPart(Typed):
-    """A dataset of PyArrow as a part of a `File`; it can be read again, and only the columns that are needed."""
-
-    row_bytes, size = 0.0, 0
-    path = None
-
-    def __init__(self, dataset: Any, shown: str) -> None:
-        self.shown, self._dataset = shown, dataset
-
-    @property
-    def _types(self) -> pa.Schema:
-        return self._dataset.schema
-
-    def batches(
-        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
-    ) -> Iterator[pa.RecordBatch]:
-        """Return the rows of some columns."""
-        try:
-            found = self._dataset.to_batches(columns=list(types), batch_size=rows, use_threads=threads != 1)
-            yield from up_to((batch for batch in found if batch.num_rows), types, limit)
-        except (pa.ArrowException, OSError) as error:
-            raise UnreadableRows(self.shown, None, f"it cannot be read ({error}).") from None
-
-
-class ReplayedBatches:
-    """Batches that can be read again, though they come only once: those that came are kept."""
-
-    def __init__(self, tables: Batches, shown: str) -> None:
-        self._coming, self.shown = record_batches(tables, shown), shown
-        self._declared: pa.Schema | None = getattr(tables, "schema", None)  # as a reader has it before any batch
-        self._first: list[pa.RecordBatch] = []  # in memory
-        self._bytes = 0
-        self._file: tempfile._TemporaryFileWrapper[bytes] | None = None  # where more of them lie
-        self._writer: pa.ipc.RecordBatchStreamWriter | None = None
-        self._lost = False  # whether batches came that were not kept
+    @cached_property
+    def _tables(self) -> Tables:
+        return self._opened()
 
     @cached_property
-    def schema(self) -> pa.Schema:
+    def _coming(self) -> Iterator[pa.RecordBatch]:
+        return record_batches(self._tables, self.shown)
+
+    @cached_property
+    def _types(self) -> pa.Schema:
         """The types of the columns: those of the first batches in which a column has one."""
         found: list[pa.RecordBatch] = []
         types: pa.Schema | None = None
@@ -186,36 +152,37 @@ class ReplayedBatches:
             if not open_ones or sum(one.num_rows for one in found) >= LOOKED_AT:
                 break
         if types is None:  # there is no batch; who knows the types of others can tell them
-            return self._declared or pa.schema([])
+            return getattr(self._tables, "schema", None) or pa.schema([])  # as a reader has it before any batch
         for at, batch in enumerate(found):
             self._keep(conformed(batch, types, at, self.shown))
         return types.remove_metadata()
 
-    def again(self, *, keeping: bool) -> Iterator[pa.RecordBatch]:
+    def batches(self, types: Kinds, rows: int, limit: int | None, threads: int | None) -> Iterator[pa.RecordBatch]:
+        """Return the rows of some columns from the first on."""
+        keeping = limit is not None or self._keeping  # a look at the first rows, which are read again in any case
+        yield from some_rows(self._again(keeping), types, limit)
+
+    def _again(self, keeping: bool) -> Iterator[pa.RecordBatch]:
         """Yield all batches from the first on; those that come now are kept, or else this is the last time."""
-        schema, number = self.schema, 0
+        schema, number = self._types, 0
         if self._lost:
             raise UnreadableRows(self.shown, None, "it was read to its end, and can be read only once.")
         for batch in self._kept():
             yield batch
             number += 1
-        for batch in self._coming:
-            now = conformed(batch, schema, number, self.shown)
+        for at, batch in enumerate(self._coming, number):
+            now = conformed(batch, schema, at, self.shown)
             if keeping:
                 self._keep(now)
             self._lost = not keeping
             yield now
-            number += 1
         if self._lost:  # nobody can read what was kept any more
             self._first.clear()
             self._writer = self._file = None
 
     def _kept(self) -> Iterator[pa.RecordBatch]:
         """Yield what is kept, also what is put there while it is read by somebody else."""
-        at = 0
-        while at < len(self._first):
-            yield self._first[at]
-            at += 1
+        yield from self._first
         if self._file is not None:
             self._file.flush()
             with pa.OSFile(self._file.name) as file:
@@ -232,6 +199,25 @@ class ReplayedBatches:
             options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
             self._writer = pa.ipc.new_stream(self._file, batch.schema, options=options)
         self._writer.write_batch(batch)
+
+
+class DatasetPart(Typed):
+    """A dataset of PyArrow as a part of a `File`; it can be read again, and only the columns that are needed."""
+
+    def __init__(self, dataset: Any, shown: str) -> None:
+        self.shown, self._dataset = shown, dataset
+
+    @property
+    def _types(self) -> pa.Schema:
+        return self._dataset.schema
+
+    def batches(self, types: Kinds, rows: int, limit: int | None, threads: int | None) -> Iterator[pa.RecordBatch]:
+        """Return the rows of some columns."""
+        try:
+            found = self._dataset.to_batches(columns=list(types), batch_size=rows, use_threads=threads != 1)
+            yield from some_rows((batch for batch in found if batch.num_rows), types, limit)
+        except (pa.ArrowException, OSError) as error:
+            raise UnreadableRows(self.shown, None, f"it cannot be read ({error}).") from None
 
 
 def _with_known_types(known: pa.Schema, found: pa.Schema) -> pa.Schema:
@@ -251,14 +237,14 @@ def batch_bytes(batch: pa.RecordBatch) -> int:
         return int(batch.get_total_buffer_size())
 
 
-def record_batches(tables: Batches, shown: str) -> Iterator[pa.RecordBatch]:
+def record_batches(tables: Tables, shown: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows of tables of any library as record batches; empty ones tell types only if they come first."""
     first = True
     for at, table in enumerate(tables):
         found = arrow_table(table, at, shown)
         batches = found.to_batches(max_chunksize=ROWS) if isinstance(found, pa.Table) else [found]
         if first and not batches:
-            batches = [pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in found.schema], schema=found.schema)]
+            batches = [pa.RecordBatch.from_pylist([], schema=found.schema)]
         for batch in batches:
             if batch.num_rows or first:
                 yield batch

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from .. import _kernels
 from .._types import AnyArray, ColumnLike, Objects
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
-from .arrow_buffers import arrow_buffers_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # So few strings are read as they are; more are laid out by Arrow first.
 FEW = 16
@@ -33,20 +30,15 @@ def kernel_texts(X: ColumnLike, *, allow_missing: bool = False, first: int = 0) 
 
     Errors count rows from the first on.
     """
-    if (
-        isinstance(X, list)
-        and len(X) <= FEW
-        and all(type(text) is str or (allow_missing and text is None) for text in X)
-    ):
+    few = isinstance(X, list) and len(X) <= FEW
+    if few and all(type(text) is str or (allow_missing and text is None) for text in X):
         yield _kernels.TextColumn.strings(X, first)
         return
     if isinstance(X, (list, np.ndarray)) and getattr(X, "dtype", OBJECTS) == OBJECTS and np.ndim(X) == 1:
         yield from kernel_texts_of_strings(X, allow_missing, first)
         return
-    for array, surrogates in arrow_text_arrays(X, first):
-        refuse_missing(array, first, allow_missing)
-        yield kernel_texts_of_arrow(array, first, surrogates)
-        first += len(array)
+    for array, row, surrogates in arrow_text_arrays(X, first, allow_missing):
+        yield kernel_texts_of_arrow(array, row, surrogates)
 
 
 def kernel_texts_of_strings(X: list[str] | Objects, allow_missing: bool, first: int) -> Iterator[_kernels.TextColumn]:
@@ -54,37 +46,20 @@ def kernel_texts_of_strings(X: list[str] | Objects, allow_missing: bool, first: 
     for begin in range(0, len(X), MOST):
         batch = X[begin : begin + MOST]
         batch = batch if isinstance(batch, list) else batch.tolist()
-        plain = set(map(type, batch)) == {str}
-        if plain and sum(map(str.isascii, batch)) >= ASCII * len(batch):
+        if set(map(type, batch)) == {str} and sum(map(str.isascii, batch)) >= ASCII * len(batch):
             yield _kernels.TextColumn.strings(batch, first + begin)
             continue
-        rows = 0
-        for array, surrogates in arrays_of_strings(batch, first + begin):
-            refuse_missing(array, first + begin + rows, allow_missing)
-            yield kernel_texts_of_arrow(array, first + begin + rows, surrogates)
-            rows += len(array)
+        for array, row, surrogates in arrays_of_strings(batch, first + begin, allow_missing):
+            yield kernel_texts_of_arrow(array, row, surrogates)
 
 
 def strings_of(X: ColumnLike, *, allow_missing: bool = False, first: int = 0) -> Iterator[list[str]]:
     """Yield the texts of a column as strings of Python, some rows at a time; missing ones are empty if allowed."""
-    import pyarrow as pa
-
-    for array, surrogates in arrow_text_arrays(X, first):
-        refuse_missing(array, first, allow_missing)
+    for array, begin, surrogates in arrow_text_arrays(X, first, allow_missing):
         views = pa.types.is_string_view(array.type)  # older versions of Arrow cannot cast them
         texts = array.to_pylist() if views else array.cast(pa.large_binary()).to_pylist()
         errors = "surrogatepass" if surrogates else "strict"
-        yield [decode_text(text, errors, first + at) for at, text in enumerate(texts)]
-        first += len(array)
-
-
-def refuse_missing(array: pa.Array, first: int, allow_missing: bool) -> None:
-    """Refuse an array in which texts are missing, unless that is allowed."""
-    if array.null_count and not allow_missing:
-        row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise InvalidInput(
-            RowNumber(row), " holds no text: it is missing. Give it a text, such as '', or leave the row out."
-        )
+        yield [decode_text(text, errors, row) for row, text in enumerate(texts, begin)]
 
 
 def decode_text(text: bytes | str | None, errors: str, row: int) -> str:
@@ -99,22 +74,12 @@ def decode_text(text: bytes | str | None, errors: str, row: int) -> str:
         ) from None
 
 
-def arrow_text_arrays(X: ColumnLike, first: int = 0) -> Iterator[tuple[pa.Array, bool]]:
-    """Yield a column as Arrow arrays of texts, and whether they may hold halves of surrogate pairs."""
-    import pyarrow as pa
-
-    refuse_non_columns(X)
-    if not isinstance(X, (pa.Array, pa.ChunkedArray)) and (hasattr(X, "__array__") or hasattr(X, "__arrow_c_stream__")):
-        X = arrow_or_numpy(X)
-    if isinstance(X, (pa.Array, pa.ChunkedArray)):
-        for chunk in X.chunks if isinstance(X, pa.ChunkedArray) else [X]:
-            yield arrow_texts(chunk), False
-        return
-    yield from arrays_of_strings(X, first)
+# Texts as Arrow has them, the number of the first row, and whether they may hold halves of surrogate pairs.
+TextArrays = Iterator[tuple[pa.Array, int, bool]]
 
 
-def refuse_non_columns(X: ColumnLike) -> None:
-    """Refuse what is no column at all."""
+def arrow_text_arrays(X: ColumnLike, first: int, allow_missing: bool) -> TextArrays:
+    """Yield a column as Arrow arrays of texts; refuse what is no column of texts."""
     if isinstance(X, (str, bytes)):
         raise InvalidInput(
             "Iterable over raw text documents expected, string object received: this is one text. Put it into a list."
@@ -123,12 +88,29 @@ def refuse_non_columns(X: ColumnLike) -> None:
         raise InvalidInput(f"Expected one column of texts, got a {type(X).__name__}. Give the column: X['text'].")
     if not isinstance(X, Iterable):
         raise InvalidInput(f"Expected a list or a column of texts, got {type(X).__name__}.")
+    if not isinstance(X, (pa.Array, pa.ChunkedArray)) and (hasattr(X, "__array__") or hasattr(X, "__arrow_c_stream__")):
+        X = arrow_or_numpy(X)
+    if not isinstance(X, (pa.Array, pa.ChunkedArray)):
+        yield from arrays_of_strings(X, first, allow_missing)
+        return
+    for chunk in X.chunks if isinstance(X, pa.ChunkedArray) else [X]:
+        array = arrow_texts(chunk)
+        refuse_missing(array, first, allow_missing)
+        yield array, first, False
+        first += len(array)
+
+
+def refuse_missing(array: pa.Array, first: int, allow_missing: bool) -> None:
+    """Refuse an array in which texts are missing, unless that is allowed."""
+    if array.null_count and not allow_missing:
+        row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
+        raise InvalidInput(
+            RowNumber(row), " holds no text: it is missing. Give it a text, such as '', or leave the row out."
+        )
 
 
 def arrow_or_numpy(X: ColumnLike) -> pa.Array | pa.ChunkedArray | AnyArray:
     """Return a series, or an array, as Arrow's or as an array of objects."""
-    import pyarrow as pa
-
     if hasattr(X, "__arrow_c_stream__") and not isinstance(getattr(X, "dtype", None), np.dtype):
         return pa.chunked_array(X)
     if hasattr(X, "__arrow_array__"):
@@ -145,8 +127,6 @@ def arrow_or_numpy(X: ColumnLike) -> pa.Array | pa.ChunkedArray | AnyArray:
 
 def arrow_texts(array: pa.Array) -> pa.Array:
     """Return an Arrow array as one of texts or bytes."""
-    import pyarrow as pa
-
     kind = array.type
     if pa.types.is_dictionary(kind):
         # Of views Arrow could not take single ones, and older versions cannot cast them; the values are few.
@@ -162,20 +142,19 @@ def arrow_texts(array: pa.Array) -> pa.Array:
     return array
 
 
-def arrays_of_strings(texts: Iterable[object], first: int) -> Iterator[tuple[pa.Array, bool]]:
+def arrays_of_strings(texts: Iterable[object], first: int, allow_missing: bool) -> TextArrays:
     """Lay out strings one batch after the other; as many rows at a time as make a good piece of work."""
     rest, rows = iter(texts), 1 << 10
     while batch := list(islice(rest, rows)):
         array, surrogates = arrow_of_strings(batch, first)
-        yield array, surrogates
+        refuse_missing(array, first, allow_missing)
+        yield array, first, surrogates
         first += len(batch)
         rows = min(MOST, max(FEWEST, CHARACTERS * len(batch) // max(array.nbytes, 1)))
 
 
-def arrow_of_strings(batch: list[object], first: int = 0) -> tuple[pa.Array, bool]:
+def arrow_of_strings(batch: Sequence[object], first: int = 0) -> tuple[pa.Array, bool]:
     """Return strings as an Arrow array, and whether they hold halves of surrogate pairs."""
-    import pyarrow as pa
-
     try:
         return pa.array(batch, pa.large_string(), from_pandas=True), False
     except UnicodeEncodeError:
@@ -183,9 +162,8 @@ def arrow_of_strings(batch: list[object], first: int = 0) -> tuple[pa.Array, boo
         return pa.array(whole, pa.large_binary(), from_pandas=True), True
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
         if all(text is None or isinstance(text, (str, bytes)) for text in batch):
-            return pa.array(
-                batch, pa.large_binary(), from_pandas=True
-            ), False  # bytes: the reader refuses them with the reason
+            bytes_too = pa.array(batch, pa.large_binary(), from_pandas=True)
+            return bytes_too, False  # the reader refuses them with the reason
         kept = [None if text is None or text != text else text for text in batch]
         row = next(at for at, text in enumerate(kept) if not isinstance(text, (str, bytes, type(None))))
         raise InvalidInput(
@@ -196,8 +174,25 @@ def arrow_of_strings(batch: list[object], first: int = 0) -> tuple[pa.Array, boo
 
 def kernel_texts_of_arrow(array: pa.Array, first: int = 0, surrogates: bool = False) -> _kernels.TextColumn:
     """Return an Arrow array of texts as the kernels read it."""
-    found = arrow_buffers_of(array)
-    if found.views is not None:
-        return _kernels.TextColumn.views(*found.views, found.bits, found.skipped, first)
-    assert found.plain is not None
-    return _kernels.TextColumn.buffer(*found.plain, found.bits, found.skipped, first, surrogates)
+    buffers = arrow_buffers(array)
+    if pa.types.is_string_view(array.type):
+        return _kernels.TextColumn.views(*buffers, first)
+    return _kernels.TextColumn.buffer(*buffers, first, surrogates)
+
+
+def arrow_buffers(array: pa.Array) -> tuple[AnyArray, Any, AnyArray | None, int]:
+    """Return where the texts of an Arrow array lie, so that the kernels read them there.
+
+    Either views and the buffers that they look at, or where each text begins and all texts; then the bits of those that
+    are there, if some are missing, and how many of these are skipped.
+    """
+    valid, *buffers = array.buffers()
+    bits = None if valid is None or not array.null_count else np.frombuffer(valid, np.uint8)
+    skipped, size = array.offset, len(array)
+    if pa.types.is_string_view(array.type):
+        views = np.frombuffer(buffers[0], np.uint8)[16 * skipped : 16 * (skipped + size)]
+        return views, [np.frombuffer(buffer, np.uint8) for buffer in buffers[1:]], bits, skipped
+    kind = np.int32 if pa.types.is_string(array.type) or pa.types.is_binary(array.type) else np.int64
+    empty = buffers[0] is None or not size
+    starts = np.zeros(size + 1, kind) if empty else np.frombuffer(buffers[0], kind)[skipped : skipped + size + 1]
+    return starts, np.frombuffer(buffers[1] or b"", np.uint8), bits, skipped

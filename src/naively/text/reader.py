@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
+from scipy import sparse
 
 from .. import _kernels
 from .._kernels import ClassWords, TokenRows
 from .._threads import allowed
-from .._types import Codes, ColumnLike, Floats, Longs, Mask
+from .._types import AnyArray, Codes, ColumnLike, Floats, Hashes, Longs, Mask, Places
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
-from .arrow_buffers import arrow_buffers_of
-from .column import arrow_of_strings, kernel_texts, kernel_texts_of_arrow, strings_of
+from .column import arrow_buffers, arrow_of_strings, kernel_texts, kernel_texts_of_arrow, strings_of
 from .tokens import Tokens
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # What a name looks like: it has spaces; several characters; two characters of Chinese or Japanese.
 SPACED, LONG, IDEOGRAPHS = 1, 2, 4
-
-
-class ReaderState(TypedDict):
-    """What a reader is pickled as."""
-
-    tokens: Tokens
-    names: Sequence[str]
-    fixed: bool
-    threads: int | None
 
 
 class Token(NamedTuple):
@@ -89,7 +79,7 @@ class TextReader:
 
     def count(
         self,
-        X: ColumnLike,
+        X: ColumnLike | TokenRows,
         classes: Codes,
         n_classes: int,
         weights: Floats | None = None,
@@ -103,31 +93,17 @@ class TextReader:
         """Add each row to the sums of its class and return these. A missing text contributes nothing."""
         sums, learn = _kernels.ClassWords() if sums is None else sums, learn and not self.fixed
         threads = allowed(self.threads if threads is None else threads)
-        if self.tokens.tokenizer is not None:
-            rows = self.read(X, learn=learn, allow_missing=True, first=first, threads=threads)
-            return self.add(rows, classes, n_classes, weights, times=times, sums=sums, threads=threads)
+        if self.tokens.tokenizer is not None and not isinstance(X, TokenRows):
+            X = self.read(X, learn=learn, allow_missing=True, first=first, threads=threads)
+        if isinstance(X, TokenRows):
+            self._words.add(X, classes, weights, n_classes, times, sums, threads)
+            return sums
         begin = 0
         for texts in self._texts(X, True, first):
             part = slice(begin, begin + len(texts))
             of_part = None if weights is None else weights[part]
             self._words.count(texts, classes[part], of_part, n_classes, times, learn, sums, threads)
             begin = part.stop
-        return sums
-
-    def add(
-        self,
-        rows: TokenRows,
-        classes: Codes,
-        n_classes: int,
-        weights: Floats | None = None,
-        *,
-        times: str = "all",
-        sums: ClassWords,
-        threads: int | None = None,
-    ) -> ClassWords:
-        """Add rows that were read before, as ``TokenRows``, to the sums of their classes."""
-        threads = allowed(self.threads if threads is None else threads)
-        self._words.add(rows, classes, weights, n_classes, times, sums, threads)
         return sums
 
     def score(
@@ -161,8 +137,6 @@ class TextReader:
     def _score_rows(
         self, X: ColumnLike, table: Floats, times: str, lengths: Floats | None, first: int, threads: int | None
     ) -> tuple[Floats, Floats | None]:
-        from scipy import sparse
-
         rows = self.read(X, allow_missing=True, first=first, threads=threads)
         known = np.arange(len(self), dtype=np.int32)
         columns = np.where(known < len(table), known, -1).astype(np.int32)  # those beyond the table contribute nothing
@@ -187,12 +161,12 @@ class TextReader:
             raise InvalidInput("Columns of a hash have no names; leave out hash_width to know which words occurred.")
         numbers = np.arange(len(self), dtype=np.int32) if numbers is None else np.ascontiguousarray(numbers, np.int32)
         ends, data = self._words.names(numbers)
-        text = data.decode("utf-8", "surrogatepass") if data.isascii() else None
-        begin, names = 0, []
-        for end in ends.tolist():
-            names.append(data[begin:end].decode("utf-8", "surrogatepass") if text is None else text[begin:end])
-            begin = end
-        return names
+        ends = ends.tolist()
+        places = zip([0, *ends], ends, strict=False)  # each begins where the one before ends
+        if data.isascii():
+            text = data.decode()
+            return [text[begin:end] for begin, end in places]
+        return [data[begin:end].decode("utf-8", "surrogatepass") for begin, end in places]
 
     def sequences(self, size: int, *, spaced: bool = False) -> Mask:
         """Tell which of the first tokens are sequences: of words, of characters, or pairs of ideographs.
@@ -201,17 +175,13 @@ class TextReader:
         """
         if self.tokens.hash_width or not size:
             return np.zeros(size, dtype=bool)
-        shapes = self._name_shapes(size)
+        if len(self._shapes) < size:  # what names look like; those of tokens stay what they are
+            self._shapes = np.concatenate([self._shapes, self._words.name_shapes(len(self._shapes), size)])
+        shapes = self._shapes[:size]
         if self.tokens.unit != "words":
             return np.zeros(size, dtype=bool) if spaced else (shapes & LONG) != 0
         looked_at = SPACED if spaced or self.tokens.cjk != "pairs" else SPACED | IDEOGRAPHS
         return np.asarray((shapes & looked_at) != 0)
-
-    def _name_shapes(self, size: int) -> npt.NDArray[np.uint8]:
-        """Return what the names of the first tokens look like; those of tokens stay what they are."""
-        if len(self._shapes) < size:
-            self._shapes = np.concatenate([self._shapes, self._words.name_shapes(len(self._shapes), size)])
-        return self._shapes[:size]
 
     def order(self) -> Codes:
         """Return all numbers in the order of their names, by code points."""
@@ -226,22 +196,17 @@ class TextReader:
 
     def united(self, named: Sequence[pa.Array]) -> tuple[TextReader, list[Codes]]:
         """Return a reader that knows these tokens, too, and their numbers in it; those of its own tokens stay."""
-        import pyarrow as pa  # which is not needed to read texts of Python
-
         every = [self.names_as_bytes(np.arange(len(self), dtype=np.int32)), *named]
         ends, every = np.cumsum([len(part) for part in every]), pa.concat_arrays(every).dictionary_encode()
         found, names = np.split(every.indices.to_numpy(), ends[:-1])[1:], every.dictionary
         if len(names) == len(self):
             return self, found
-        both, buffers = TextReader(self.tokens, fixed=self.fixed, threads=self.threads), arrow_buffers_of(names)
-        assert buffers.plain is not None, "names lie one after the other"
-        both._words.name(_kernels.TextColumn.buffer(*buffers.plain, None, 0, 0, True), self.tokens.in_parts)
+        both = TextReader(self.tokens, fixed=self.fixed, threads=self.threads)
+        both._words.name(_kernels.TextColumn.buffer(*arrow_buffers(names), 0, True), self.tokens.in_parts)
         return both, found
 
     def names_as_bytes(self, numbers: Codes) -> pa.Array:
         """Return the names of some tokens as an Arrow array of bytes."""
-        import pyarrow as pa
-
         ends, data = self._words.names(np.ascontiguousarray(numbers, np.int32))
         starts = np.concatenate([np.zeros(1, np.int64), ends]).astype(np.int64)
         return pa.Array.from_buffers(pa.large_binary(), len(ends), [None, pa.py_buffer(starts), pa.py_buffer(data)])
@@ -250,7 +215,7 @@ class TextReader:
         """Return a reader that knows some of these tokens only, numbered in this order."""
         return TextReader(self.tokens, self.names(numbers), threads=self.threads)
 
-    def __getstate__(self) -> ReaderState:
+    def __getstate__(self) -> dict[str, Any]:
         return {
             "tokens": self.tokens,
             "threads": self.threads,
@@ -258,9 +223,8 @@ class TextReader:
             "names": [] if self.tokens.hash_width else self.names(),
         }
 
-    def __setstate__(self, state: ReaderState) -> None:
-        fresh = TextReader(state["tokens"], state["names"], fixed=state["fixed"], threads=state["threads"])
-        self.__dict__ = fresh.__dict__
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = TextReader(**state).__dict__
 
     def _texts(self, X: ColumnLike, allow_missing: bool, first: int = 0) -> Iterable[_kernels.TextColumn]:
         change = self.tokens.preprocessor
@@ -269,27 +233,27 @@ class TextReader:
             return
         for batch in strings_of(X, allow_missing=allow_missing, first=first):
             changed = [self._changed(change, text, first + at) for at, text in enumerate(batch)]
-            yield kernel_texts_of_arrow(*arrow_layout(changed, first))
+            array, surrogates = arrow_of_strings(changed, first)
+            yield kernel_texts_of_arrow(array, first, surrogates)
             first += len(batch)
 
     def _lists(self, X: ColumnLike, allow_missing: bool, first: int = 0) -> Iterable[tuple[Longs, _kernels.TextColumn]]:
         """Yield the tokens that a function finds, and where those of each row begin."""
-        for batch in strings_of(X, allow_missing=allow_missing, first=first):
-            found = [self._tokens_of(text, first + at) for at, text in enumerate(batch)]
-            starts = np.concatenate([[0], np.cumsum([len(tokens) for tokens in found])]).astype(np.int64)
-            yield starts, kernel_texts_of_names([token for tokens in found for token in tokens])
-            first += len(batch)
-
-    def _tokens_of(self, text: str, row: int) -> list[str]:
         tokens = self.tokens
-        text = text if tokens.preprocessor is None else self._changed(tokens.preprocessor, text, row)
         assert tokens.tokenizer is not None, "only texts with a tokenizer of their own come here"
-        given = tokens.tokenizer(text.lower() if tokens.lowercase else text)
-        good = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
-        found = list(given) if good else []
-        if not good or not all(isinstance(token, str) for token in found):
-            raise InvalidInput(RowNumber(row), f": tokenizer gave {found if good else given!r}; it must give strings.")
-        return found
+        for batch in strings_of(X, allow_missing=allow_missing, first=first):
+            starts, found = [0], list[str]()
+            for row, text in enumerate(batch, first):
+                text = text if tokens.preprocessor is None else self._changed(tokens.preprocessor, text, row)
+                given = tokens.tokenizer(text.lower() if tokens.lowercase else text)
+                good = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+                given = list(given) if good else given
+                if not good or not all(isinstance(token, str) for token in given):
+                    raise InvalidInput(RowNumber(row), f": tokenizer gave {given!r}; it must give strings.")
+                found += given
+                starts.append(len(found))
+            yield np.array(starts, dtype=np.int64), kernel_texts_of_names(found)
+            first += len(batch)
 
     @staticmethod
     def _changed(change: Callable[[str], str], text: str, row: int) -> str:
@@ -297,12 +261,6 @@ class TextReader:
         if not isinstance(changed, str):
             raise InvalidInput(RowNumber(row), f": preprocessor gave {changed!r}; it must give a string.")
         return changed
-
-
-def arrow_layout(texts: Sequence[str], first: int) -> tuple[pa.Array, int, bool]:
-    """Return strings as an Arrow array, the number of the first row, and whether surrogates are allowed."""
-    array, surrogates = arrow_of_strings(list(texts), first)
-    return array, first, surrogates
 
 
 def kernel_texts_of_names(texts: Sequence[str]) -> _kernels.TextColumn:
@@ -313,3 +271,112 @@ def kernel_texts_of_names(texts: Sequence[str]) -> _kernels.TextColumn:
     data = [text.encode("utf-8", "surrogatepass") for text in texts]  # Arrow would import pandas for that
     starts = np.cumsum([0, *map(len, data)], dtype=np.int64)
     return _kernels.TextColumn.buffer(starts, np.frombuffer(b"".join(data), np.uint8), None, 0, 0, True)
+
+
+class TextRows:
+    """Texts with the reader that tokenizes them; a missing text contributes nothing.
+
+    To models they are what a sparse matrix is, but that is made only where its cells are looked at one by one.
+    """
+
+    def __init__(
+        self, reader: TextReader, texts: ColumnLike, first: int = 0, threads: int | None = None, source: object = None
+    ) -> None:
+        self.reader, self.texts, self.first, self.threads = reader, texts, first, threads
+        self.source = source  # the column that they are of: it lives as long as they do
+        self._learned: TokenRows | None = None
+        self._cells: tuple[Codes, str, tuple[Longs, Codes, Floats]] | None = None  # those asked for last
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows there are, and how many words are known."""
+        return len(self.texts), len(self.reader)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, rows: slice | AnyArray) -> TextRows:
+        """Return some of the rows."""
+        at = rows if isinstance(rows, slice) else np.arange(len(self))[rows]
+        part = TextRows(self.reader, take_texts(self.texts, at), threads=self.threads)
+        if self._cells is not None and isinstance(rows, slice) and rows.step is None:
+            columns, times, (starts, words, values) = self._cells
+            begins = starts[rows.start or 0 : len(self) + 1 if rows.stop is None else rows.stop + 1]
+            inside = slice(int(begins[0]), int(begins[-1]))
+            part._cells = columns, times, (begins - begins[0], words[inside], values[inside])
+        return part
+
+    def check(self) -> None:
+        """Refuse what is no text, before anything is counted."""
+        if self.reader.tokens.calls:
+            self.learn()  # a function may fail at any row
+        else:
+            for texts in kernel_texts(self.texts, allow_missing=True, first=self.first):
+                texts.check(allowed(self.threads))
+
+    def learn(self) -> None:
+        """Read the texts once for all, and learn their words: for those who count them several times."""
+        if self._learned is None:
+            self._learned = self._read(learn=True)
+
+    def count(self, y: Codes, n_classes: int, weights: Floats | None, times: str, sums: ClassWords) -> None:
+        """Add the rows to sums of classes; new words are learned."""
+        if self.reader.tokens.calls:
+            self.learn()
+        rows, first, threads = self.texts if self._learned is None else self._learned, self.first, self.threads
+        self.reader.count(rows, y, n_classes, weights, times=times, sums=sums, first=first, threads=threads)
+
+    def scores(self, table: Floats, times: str) -> Floats:
+        """Return Σ table[number, class] over the words of each row, [row, class]."""
+        return self.reader.score(self.texts, table, times=times, first=self.first, threads=self.threads)[0]
+
+    def measured(self, table: Floats, lengths: Floats, times: str) -> tuple[Floats, Floats | None]:
+        """Return the same beside Σ times² · lengths[number] of each row."""
+        first, threads = self.first, self.threads
+        return self.reader.score(self.texts, table, times=times, lengths=lengths, first=first, threads=threads)
+
+    def _read(self, learn: bool) -> TokenRows:
+        return self.reader.read(self.texts, learn=learn, allow_missing=True, first=self.first, threads=self.threads)
+
+    @cached_property
+    def _tokens(self) -> TokenRows:
+        return self._read(learn=False)
+
+    def cells(self, columns: Codes, times: str) -> tuple[Longs, Codes, Floats]:
+        """Return starts of rows, columns and values; number i becomes columns[i], or nothing if that is negative."""
+        if self._cells is not None and self._cells[0] is columns and self._cells[1] == times:
+            return self._cells[2]
+        beyond = np.full(len(self.reader) - len(columns), -1, dtype=np.int32)  # words that were learned since
+        known = np.concatenate([columns, beyond]) if len(beyond) else columns
+        self._cells = columns, times, self._tokens.matrix(np.ascontiguousarray(known), times, allowed(self.threads))
+        return self._cells[2]
+
+    def matrix(self, columns: Codes, width: int, times: str) -> sparse.csr_array:
+        """Return the same as a sparse matrix."""
+        starts, at, values = self.cells(columns, times)
+        return sparse.csr_array((values, at, starts), shape=(len(self), width))
+
+    def hashes(self) -> Hashes:
+        """Return a number for each row that follows from its text."""
+        return text_hashes(self.texts)
+
+
+def take_texts(texts: ColumnLike, at: slice | Places) -> ColumnLike:
+    """Return some texts of a list or an array."""
+    if isinstance(texts, list):
+        return texts[at] if isinstance(at, slice) else [texts[i] for i in at.tolist()]
+    return texts.take(at) if hasattr(texts, "take") and not isinstance(at, slice) else texts[at]
+
+
+def text_hashes(texts: ColumnLike) -> Hashes:
+    """Return a number for each text that looks random and follows from it.
+
+    It has 64 bits of a cryptographic hash, so that no two texts that somebody has are taken for copies of each other.
+    """
+    found: list[bytes] = []
+    texts = texts.tolist() if isinstance(texts, np.ndarray) else texts
+    plain = isinstance(texts, list) and set(map(type, texts)) == {str}
+    for batch in [texts] if plain else strings_of(texts, allow_missing=True):
+        coded = (text.encode("utf-8", "surrogatepass") for text in batch)
+        found += [blake2b(text, digest_size=8).digest() for text in coded]
+    return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)

@@ -66,18 +66,23 @@ class Tokens:
     tokenizer: Callable[[str], Iterable[str]] | None = None
 
     def __post_init__(self) -> None:
-        if self.unit not in ("words", "characters", "inside"):
-            raise InvalidSetting(Setting("unit", self.unit), " is not known; give 'words', 'characters' or 'inside'.")
-        if self.cjk not in ("pairs", "words"):
-            raise InvalidSetting(Setting("cjk", self.cjk), " is not known; give 'pairs' or 'words'.")
-        if self.rules not in ("python", "unicode"):
-            raise InvalidSetting(Setting("rules", self.rules), " is not known; give 'python' or 'unicode'.")
+        for name, known, advice in (
+            ("unit", ("words", "characters", "inside"), "'words', 'characters' or 'inside'"),
+            ("cjk", ("pairs", "words"), "'pairs' or 'words'"),
+            ("rules", ("python", "unicode"), "'python' or 'unicode'"),
+        ):
+            if getattr(self, name) not in known:
+                raise InvalidSetting(Setting(name, getattr(self, name)), f" is not known; give {advice}.")
         check_ngrams(self.ngram_range)
-        check_hash_width(self.hash_width)
-        if self.stop_words and self.unit != "words":
-            raise InvalidSetting(f"stop_words are words, but the unit is {self.unit!r}; give one of the two.")
-        if self.tokenizer is not None and self.unit != "words":
-            raise InvalidSetting(f"tokenizer finds words, but the unit is {self.unit!r}; give one of the two.")
+        width = self.hash_width
+        whole = isinstance(width, Integral) and not isinstance(width, bool)
+        if width is not None and not (whole and 1 <= width <= WIDEST):
+            raise InvalidSetting(
+                Setting("hash_width", width), f" is no number of columns; give one of 1 … {WIDEST:,}, such as 2**20."
+            )
+        if self.unit != "words" and (self.stop_words or self.tokenizer is not None):
+            what = "stop_words are" if self.stop_words else "tokenizer finds"
+            raise InvalidSetting(f"{what} words, but the unit is {self.unit!r}; give one of the two.")
 
     @property
     def in_parts(self) -> bool:
@@ -149,13 +154,4 @@ def check_ngrams(ngram_range: tuple[int, int]) -> None:
         raise InvalidSetting(
             Setting("ngram_range", ngram_range),
             f" is no range; give the fewest and the most words in a row, such as (1, 2), up to {MOST_IN_A_ROW}.",
-        )
-
-
-def check_hash_width(width: int | None) -> None:
-    """Refuse what is no number of columns."""
-    whole = isinstance(width, Integral) and not isinstance(width, bool)
-    if width is not None and not (whole and 1 <= width <= WIDEST):
-        raise InvalidSetting(
-            Setting("hash_width", width), f" is no number of columns; give one of 1 … {WIDEST:,}, such as 2**20."
         )

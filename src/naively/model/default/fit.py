@@ -64,7 +64,7 @@ class DefaultFit:
         """Return it as plain data."""
         return {
             "weights": [[term.kind, term.level, list(term.columns), weight] for term, weight in self.weights.items()],
-            "settings": dict(self.settings),
+            "settings": {name: float(value) for name, value in self.settings.items()},
             "bias": self.bias.tolist(),
             "loss": dict(self.loss),
             "rows": self.rows,

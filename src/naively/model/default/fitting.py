@@ -121,7 +121,7 @@ def fit_to_rows(
     given = given if len(places) == given.target.rows else given.take(places)
     rows = most_probable(given, counter, threads)
     how = (missing, are_copies(rows.weights, hard_labels(rows).codes), threads, recipe)
-    wide = len(counter.of_numbers) + len(counter.of_labels)
+    wide = sum(columns is None or column.name in columns for column in (*counter.of_numbers, *counter.of_labels))
     screened = None
     if wide >= most_features(len(hard_labels(rows).labels), recipe):
         screened = screen(counter, rows, *how)

@@ -107,19 +107,18 @@ class Grid:
         """Return where the columns of the grid stand among all numbers and all labels; None if they are all of them."""
         if len(self.numbers) == len(numbers) and len(self.labels) == len(labels):
             return None
-        return column_places([c.name for c in self.numbers], numbers), column_places(
-            [c.name for c in self.labels], labels
-        )
+        places = [{name: at for at, name in enumerate(names)} for names in (numbers, labels)]
+        own = [places[0][bins.name] for bins in self.numbers], [places[1][values.name] for values in self.labels]
+        return np.array(own[0], dtype=np.intp), np.array(own[1], dtype=np.intp)
 
     def only(self, names: Collection[str]) -> tuple[Grid, list[int], list[int]]:
         """Return the grid of some columns, and which fine bins and which features are theirs."""
-        names = set(names)
-        numbers = [at for at, column in enumerate(self.numbers) if column.name in names]
-        labels = [at for at, column in enumerate(self.labels) if column.name in names]
+        used = [at for at, name in enumerate(self.names) if name in set(names)]
+        wide = len(self.numbers)
+        numbers, labels = [at for at in used if at < wide], [at - wide for at in used if at >= wide]
         fine = [b for at in numbers for b in range(int(self.fine_offsets[at]), int(self.fine_offsets[at + 1]))]
-        places = [*numbers, *(len(self.numbers) + at for at in labels)]
-        flags = [f for at in places for f in range(self.flags(at).start, self.flags(at).stop)]
-        levels = [self.features - len(self.numbers) + at for at in numbers]
+        flags = [f for at in used for f in range(self.flags(at).start, self.flags(at).stop)]
+        levels = [self.features - wide + at for at in numbers]
         grid = Grid(tuple(self.numbers[at] for at in numbers), tuple(self.labels[at] for at in labels))
         return grid, fine, [0, *flags, *levels]
 
@@ -189,25 +188,17 @@ class Grid:
         """Return the grid that to_json described."""
         from ...data.model_file.labels import from_json
 
-        parts: Iterable[JsonObject] = (
+        laid: Iterable[JsonObject] = (
             {n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"]
         )
-        numbers = [NumberBins(**part) for part in parts]
-        return cls(
-            tuple(numbers), tuple(LabelValues(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"])
-        )
+        labels = (LabelValues(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"])
+        return cls(tuple(NumberBins(**bins) for bins in laid), tuple(labels))
 
 
 def label_places(places: Sequence[Codes]) -> LabelPlaces:
     """Return tables of codes, one after the other, and where each begins."""
     offsets = offsets_of(np.array([len(part) for part in places], dtype=np.int64))
     return LabelPlaces(np.concatenate([*places, np.zeros(0, dtype=np.int32)]), offsets)
-
-
-def column_places(names: Sequence[str], among: Sequence[str]) -> Places:
-    """Return where names stand among others."""
-    place = {name: at for at, name in enumerate(among)}
-    return np.array([place[name] for name in names], dtype=np.intp)
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,9 @@ class JointCounts:
         a, b = self.on(classes), other.on(classes)
         return JointCounts(classes, self.grid, a.fine + b.fine, a.products + b.products)
 
+    def __mul__(self, weight: float) -> JointCounts:
+        return JointCounts(self.classes, self.grid, self.fine * weight, self.products * weight)
+
     def without(self, rows: JointCounts) -> JointCounts:
         """Return the same without some rows, and without labels that no row has then.
 
@@ -134,7 +137,8 @@ def on_classes(sums: Floats, old: Axis, new: Axis) -> Floats:
 
 
 def count_jointly(counter: TableCounter, blocks: Blocks, grid: Grid, threads: int) -> JointCounts:
-    """Count columns of rows jointly; the counter has codes for their classes and labels."""
+    """Count columns of rows jointly; the counter has codes for their labels."""
+    blocks = list(blocks)  # a class that the counter has not seen yet has a code from now on
     columns, classes = [column.name for column in counter.of_labels], len(counter.classes)
     known = [{label: at for at, label in enumerate(values.labels)} for values in grid.labels]
     words = [counter.words[columns.index(values.name)] for values in grid.labels]
@@ -142,7 +146,8 @@ def count_jointly(counter: TableCounter, blocks: Blocks, grid: Grid, threads: in
     places = label_places([np.array([own.get(label, -1) for label in one.places], np.int32) for own, one in coded])
     on = grid.places_among([column.name for column in counter.of_numbers], columns)
     fine, products = np.zeros((grid.fine_bins, classes)), np.zeros((classes, grid.features, grid.features))
-    for frame, y, weights in blocks:
+    for given, y, weights in blocks:
+        frame = given.on(counter.schema)
         for begin in range(0, frame.rows, ROWS):
             block = slice(begin, min(begin + ROWS, frame.rows))
             codes, numbers = counter.encoded_cells(frame, block.start, block.stop, threads)

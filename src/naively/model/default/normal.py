@@ -350,12 +350,16 @@ def add_quadratic(tables: TableBuilder) -> None:
 
 
 def positive_root(matrix: Floats) -> Floats:
-    """Return the root of a matrix that a ridge has made positive; a larger ridge where rounding leaves it otherwise."""
+    """Return the root of a matrix that a ridge has made positive; a larger ridge where that does not do.
+
+    Rounding may leave it otherwise, and so may rows that were forgotten though they were not in the sample.
+    """
     more = np.abs(np.diagonal(matrix))
-    for power in range(-12, 2):
+    for power in range(-12, 13):
         if (root := cholesky(matrix)) is not None:
             return root
-        matrix = matrix + np.diag(more * 10.0**power + 1e-300)
+        large = np.max(more, initial=0.0) if power > 1 else 0.0
+        matrix = matrix + np.diag((more + large) * 10.0**power + 1e-300)
     raise FloatingPointError("a covariance is not finite")
 
 
