@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import naively as nv
 from naively import _kernels as kernels
-from naively.model.default.bins import bins_of_column, fine_bins
+from naively.model.default.bins import measured_column, merged_bins
 from naively.model.default.grid import LEVEL_STEPS, Grid
 from naively.model.default.joint_counts import PRODUCT_UNIT
 from naively.model.recipe import RECIPE
@@ -107,7 +107,7 @@ def test_levels_are_whole_steps_and_bounded(rows, tail):
     x = rng.normal(size=rows)
     x[: max(rows // 100, 1)] *= tail
     weights = np.ones(rows)
-    grid = Grid((bins_of_column("x", fine_bins(x, weights, RECIPE), x, weights, 8, RECIPE),), ())
+    grid = Grid((merged_bins("x", measured_column(x, weights, RECIPE), 8, RECIPE),), ())
     asked = np.concatenate([x, [-1e300, 1e300, -np.inf, np.inf, np.nan]])[:, None]
     level = grid.encode(np.asfortranarray(asked), np.zeros((len(asked), 0), np.int32)).level
     assert np.array_equal(level * LEVEL_STEPS, np.rint(level * LEVEL_STEPS))

@@ -11,7 +11,6 @@ from naively._linear_algebra import (
     cholesky,
     dot,
     leading_eigenvectors,
-    log_determinants,
     product,
     solve,
     solve_by_root,
@@ -134,7 +133,6 @@ def test_equations_are_solved(by_level, size):
     assert_array_equal(solve(a, b[:, 1]), solve(a, b)[:, 1])
     many = drawn(7, size, size)
     assert_array_equal(solve(many, many[:, :, :1])[4], solve(many[4], many[4, :, :1]))
-    assert_allclose(by_level(lambda: log_determinants(many)), np.linalg.slogdet(many)[1], atol=1e-9)
 
 
 @pytest.mark.parametrize(("size", "most"), [(1, 5), (40, 40), (300, 12)])
@@ -152,7 +150,6 @@ def test_leading_eigenvectors_are_those_of_numpy(by_level, size, most):
 def test_a_singular_matrix_is_not_solved():
     with pytest.raises(np.linalg.LinAlgError):
         solve(np.ones((2, 2)), np.ones(2))
-    assert log_determinants(np.ones((1, 2, 2))).tolist() == [-np.inf]
 
 
 # -- nothing else ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris, load_wine
 
 import naively as nv
 from naively.families.bins import Bins
-from naively.model.default.bins import bins_of_column, clipping_range, fine_bins
+from naively.model.default.bins import clipping_range, measured_column, merged_bins
 from naively.model.recipe import RECIPE
 from naively.stats.quantiles import CUT_SHARE, cuts_after, point_between, value_weights
 
@@ -143,7 +143,7 @@ def test_no_number_of_a_row_is_a_bound_or_a_cut(rows):
     weights = np.ones(rows)
     low, high = clipping_range(*value_weights(x, weights), RECIPE.clipped)
     assert x.min() < low < high < x.max()
-    bins = bins_of_column("x", fine_bins(x, weights, RECIPE), x, weights, 8, RECIPE)
+    bins = merged_bins("x", measured_column(x, weights, RECIPE), 8, RECIPE)
     held = {*bins.cuts, bins.low, bins.high, bins.center}
     assert held.isdisjoint(x.tolist())
 
@@ -152,6 +152,6 @@ def test_no_number_of_a_row_is_a_bound_or_a_cut(rows):
 def test_a_number_that_nearly_all_rows_share_has_no_scale(x):
     """A constant column, or one with fewer other numbers than are clipped."""
     column, weights = np.array(x), np.ones(len(x))
-    bins = bins_of_column("x", fine_bins(column, weights, RECIPE), column, weights, 8, RECIPE)
+    bins = merged_bins("x", measured_column(column, weights, RECIPE), 8, RECIPE)
     assert (bins.low, bins.high, bins.center, bins.scale) == (7.5, 7.5, 7.5, 0.0)
     assert not any(bins.middles)
