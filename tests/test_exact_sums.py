@@ -1,5 +1,8 @@
 """Joint counts are exact: the same to the last bit in any order, in any parts, with any number of threads."""
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,9 +11,12 @@ from hypothesis import strategies as st
 
 import naively as nv
 from naively import _kernels as kernels
+from naively.counting.counter import TableCounter
+from naively.counting.rows import count_rows, labeled_rows
+from naively.counting.sampled_rows import counted_blocks
 from naively.model.default.bins import measured_column, merged_bins
 from naively.model.default.grid import LEVEL_STEPS, Grid
-from naively.model.default.joint_counts import PRODUCT_UNIT
+from naively.model.default.joint_counts import PRODUCT_UNIT, count_jointly
 from naively.model.recipe import RECIPE
 from naively.stats.arithmetic import subtract
 
@@ -29,16 +35,25 @@ def table_of(rows, seed, missing=0.1):
 
 @pytest.fixture(scope="module")
 def laid_out():
-    """Return a table, its classes and its schema with a grid."""
+    """Return a table, its classes and a model of them."""
     X, y = table_of(600, 0)
     X["n0"] += 2 * (y == "yes")
-    return X, y, nv.NaiveBayes().fit(X, y).schema_
+    return X, y, nv.NaiveBayes().fit(X, y)
 
 
 def counted(laid_out, rows, **how):
-    X, y, schema = laid_out
+    X, y, nb = laid_out
     weights = {name: by[rows] for name, by in how.items()}
-    return nv.count(X.iloc[rows], y[rows], schema=schema, **weights)
+    return nv.count(X.iloc[rows], y[rows], schema=nb.schema_, **weights)
+
+
+def jointly_counted(laid_out, at, sample_weight=None, threads=1):
+    """Return what is counted jointly of some rows, in the bins of the model."""
+    X, y, nb = laid_out
+    rows = labeled_rows(X.iloc[at], y[at], None, None if sample_weight is None else sample_weight[at])
+    counter = TableCounter(nb.schema_)
+    count_rows(counter, rows, threads)
+    return count_jointly(counter, counted_blocks(counter, rows), nb.tuning_.learned.joint.grid, threads)
 
 
 def same_bits(a, b):
@@ -59,20 +74,19 @@ def test_any_order_and_grouping_of_parts_gives_the_same_counts(laid_out, parts, 
     for other in few[-2::-1]:
         right = other + right
     assert left == right == once
-    assert same_bits(left.joint, right.joint)
-    assert same_bits(left.joint, once.joint)
+    joint = [jointly_counted(laid_out, whole[part == at], **how) for at in order if (part == at).any()]
+    assert same_bits(reduce(add, joint), jointly_counted(laid_out, whole, **how))
+    assert same_bits(reduce(add, joint[::-1]), jointly_counted(laid_out, whole, **how))
 
 
 @checked
 @given(st.integers(0, 2**32 - 1), st.integers(1, 599))
 def test_subtraction_gives_back_the_rest_to_the_bit(laid_out, seed, size):
-    """Of joint counts and labels; moments keep 1e-12 of the squares of the whole."""
+    """Of labels and joint counts; moments keep 1e-12 of the squares of the whole."""
     order = np.random.default_rng(seed).permutation(600)
     a, b = counted(laid_out, order[:size]), counted(laid_out, order[size:])
     for part, other in ((a, b), (b, a)):
         rest = (a + b) - other
-        assert rest.joint == part.joint
-        assert same_bits(rest.joint, part.joint)
         assert np.array_equal(rest.rows, part.rows)
         for name, found in rest.columns.items():
             if name.startswith("l"):
@@ -81,6 +95,9 @@ def test_subtraction_gives_back_the_rest_to_the_bit(laid_out, seed, size):
                 whole = (a + b).columns[name].on(found.classes)
                 assert np.array_equal(found.n, part.columns[name].n)
                 assert (np.abs(found.ssd - part.columns[name].ssd) <= 1e-12 * whole.squares).all()
+    first, second = jointly_counted(laid_out, order[:size]), jointly_counted(laid_out, order[size:])
+    if len(second.classes) == 3 and size < 500:  # of few rows, categories without any go
+        assert same_bits((first + second).without(first), second)
 
 
 def test_other_weights_agree_up_to_rounding(laid_out):
@@ -92,9 +109,8 @@ def test_other_weights_agree_up_to_rounding(laid_out):
 
 
 def test_threads_change_no_bit(laid_out):
-    X, y, _ = laid_out
-    one, two = (nv.NaiveBayes(n_jobs=threads).fit(X, y).counts_ for threads in (1, 2))
-    assert same_bits(one.joint, two.joint)
+    whole = np.arange(600)
+    assert same_bits(*(jointly_counted(laid_out, whole, threads=threads) for threads in (1, 2)))
 
 
 # -- why sums are exact ----------------------------------------------------------------------------------------------
