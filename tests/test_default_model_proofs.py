@@ -139,6 +139,32 @@ def test_fifty_columns_of_noise_cost_less_than_half_a_point():
     assert scored(auto(more, y), many, t).accuracy > scored(auto(X, y), T, t).accuracy - 0.005
 
 
+# -- what classes are called -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["mixed", "equal rows", "weighted"])
+def test_names_of_classes_change_no_prediction(kind):
+    """In any alphabetical order of the classes, even where many rows differ in nothing but their class.
+
+    But for rounding: weights are fitted to differences to the first class, in single precision, until the loss falls by
+    less than 1e-9 of itself.
+    """
+    rng = np.random.default_rng(7)
+    y = rng.choice(["a", "b", "c"], 300, p=[0.5, 0.3, 0.2])
+    if kind == "mixed":
+        X = mixed(300, rng)[0]
+    else:
+        X = pd.DataFrame(rng.integers(0, 3, (300, 3)) * (y == "b")[:, None] % 3).astype(str).add_prefix("w")
+        X["n"] = rng.integers(0, 2, 300) + (y == "c")
+    weights = rng.integers(1, 4, 300).astype(float) if kind == "weighted" else None
+    before = auto(X, y, sample_weight=weights)
+    for names in (["c", "b", "a"], ["b", "c", "a"], [9, 10, -1]):
+        called = dict(zip("abc", names, strict=True))
+        after = auto(X, np.array([called[label] for label in y]), sample_weight=weights)
+        columns = [after.classes_.tolist().index(called[label]) for label in before.classes_]
+        assert np.allclose(after.predict_proba(X)[:, columns], before.predict_proba(X), rtol=0, atol=1e-5)
+
+
 # -- how the table is written ----------------------------------------------------------------------------------------
 
 

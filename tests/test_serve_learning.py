@@ -140,7 +140,7 @@ def test_new_classes_need_an_option(model, ahead):
 
 def test_several_models_learn_apart(model, tmp_path):
     other = tmp_path / "other.parquet"
-    nv.NaiveBayes().fit(FIRST[:60], target="go").save(other)
+    nv.NaiveBayes().fit(FIRST[:60], target="go").save(other, rows=True)
     with App(model, other, learn=tmp_path / "learned") as app:
         assert app.post("models/other/learn", labelled(1)).json["total"] == 61
         assert app.post("models/weather/learn", labelled(1)).json["total"] == 81
@@ -316,7 +316,7 @@ def test_a_damaged_line_in_the_middle_is_an_error_that_says_where(model, ahead):
 
 def test_rows_of_another_model_are_refused_unless_asked_for(model, ahead):
     written(ahead, model, 1, 2, 3)
-    nv.NaiveBayes().fit(FIRST[:60], target="go").save(model)
+    nv.NaiveBayes().fit(FIRST[:60], target="go").save(model, rows=True)
     with pytest.raises(InvalidInput, match="3 rows that were learned over another model"), learner_of(model, ahead):
         pass
     with learner_of(model, ahead, rebase=True) as learner:

@@ -196,10 +196,12 @@ WEIGHT_OF_ONE = int(number_hashes(np.ones((1, 1)), multipliers(WEIGHT, 1))[0])
 PARTS, SHIFT = 977.3819, 0.2371
 # Numbers that are hashed at once.
 NUMBERS = 1 << 16
+# Weights of rows are hashed in steps of one of these: a row of weight 2 as two rows.
+WEIGHT_STEPS = 1 << 16
 
 
-def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -> Places:
-    """Return the places of all rows in an order that follows from their content."""
+def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int, weights: Floats | None = None) -> Places:
+    """Return the places of all rows in an order that follows from their content, and not from names of classes."""
     codes, numbers = counter.encoded_cells(frame, 0, frame.rows, threads)
     hashed = np.zeros(frame.rows, dtype=np.uint64)
     for columns in number_blocks(numbers):
@@ -215,16 +217,17 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -
     ranks = ranks_of_alike(numbers, hashed)
     exact = exact_numbers(counter, numbers), exact_labels(counter, codes)
     # The exact cells decide among rows that look alike, and among equal rows the other rows of their class.
-    classes = hashes_of_classes(y, hashed + ranks), hashes_of_classes(y, exact[0] + exact[1])
-    return np.lexsort((*reversed(classes), *exact, ranks, hashed))
+    w = ((np.ones(frame.rows) if weights is None else weights) * WEIGHT_STEPS).astype(np.uint64)
+    classes = (hashes_of_classes(y, mix_hashes(cells) * w) for cells in (exact[0] + exact[1], hashed + ranks))
+    return np.lexsort((*classes, *exact, ranks, hashed))
 
 
 def hashes_of_classes(y: Codes, hashed: Hashes) -> Hashes:
-    """Return a hash of all rows of its class for each row, given hashes of rows; names of classes do not matter."""
-    _, classes = np.unique(y, return_inverse=True)
-    out = np.zeros(int(classes.max(initial=-1)) + 1, dtype=np.uint64)
-    np.add.at(out, classes, mix_hashes(hashed))
-    return mix_hashes(out)[classes]
+    """Return a hash of all rows of its class for each row, given hashes of rows."""
+    labels, classes = np.unique(y, return_inverse=True)
+    sums = np.zeros(len(labels), dtype=np.uint64)
+    np.add.at(sums, classes, hashed)
+    return mix_hashes(sums)[classes]
 
 
 def ranks_of_alike(numbers: Floats, hashed: Hashes) -> Hashes:

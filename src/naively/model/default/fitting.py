@@ -209,8 +209,9 @@ def fitting_rows(
     places = sample_places(rows, most, counter.schema, threads)
     # Folds follow from the content of rows, whatever the order of the table.
     seen = frame if len(places) == frame.rows else frame.take(places)
-    places = places[content_order(counter, seen, y[places], threads)]
-    weights = np.ones(len(places)) if rows.weights is None else rows.weights[places]
+    weights = np.ones(frame.rows) if rows.weights is None else rows.weights
+    places = places[content_order(counter, seen, y[places], threads, weights[places])]
+    weights = weights[places]
     if model.copies and weights.sum() <= most:  # a weight of 2 is two rows, which may lie in two folds
         places, weights = np.repeat(places, weights.astype(np.int64)), np.ones(int(weights.sum()))
     fold, labels, effective = deal_out(y[places], recipe.folds), y[places], effective_weights(weights, model.copies)

@@ -82,10 +82,10 @@ def screen(
     classes = len(target.labels)
     at = sample_places(rows, max(MOST_CELLS // (len(names) * classes), FEWEST_ROWS), counter.schema, threads)
     part = frame if len(at) == frame.rows else frame.take(at)
-    at = at[content_order(counter, part, target.codes[at], threads)]  # halves follow the order of rows
+    weights = np.ones(frame.rows) if rows.weights is None else rows.weights
+    at = at[content_order(counter, part, target.codes[at], threads, weights[at])]  # halves follow the order of rows
     if half:
         at = at[every_other(target.codes[at])]
-    weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     y, heavy, told = target.codes[at], effective_weights(weights[at], copies), np.empty(len(names))
     for columns in column_blocks(counter, frame.take(at), classes, threads, recipe):
         told[columns.places] = columns.information(y, heavy, classes, missing)
