@@ -219,7 +219,7 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int, w
     # The exact cells decide among rows that look alike, and among equal rows the other rows of their class.
     w = ((np.ones(frame.rows) if weights is None else weights) * WEIGHT_STEPS).astype(np.uint64)
     classes = (hashes_of_classes(y, mix_hashes(cells) * w) for cells in (exact[0] + exact[1], hashed + ranks))
-    return np.lexsort((*classes, *exact, ranks, hashed))
+    return np.lexsort((w, *classes, *exact, ranks, hashed))
 
 
 def hashes_of_classes(y: Codes, hashed: Hashes) -> Hashes:
