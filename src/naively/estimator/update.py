@@ -245,17 +245,7 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     rows = weighed_as_counted(rows, state)
     if isinstance(rows, Rows) and isinstance(rows.source, Frame):
         check_widths(rows.source, state.schema, counts)
-    part, threads = TableCounter(state.schema), parameters.threads
-    learned = None if state.kept is not None else state.tuning.learned
-    joint: list[JointCounts] = []
-    if isinstance(rows, FileRows) and learned is not None:
-        grid = learned.joint.grid
-        rows.each_block = lambda block: joint.append(
-            count_jointly(part, [(block.frame, block.y, block.weights)], grid, threads)
-        )
-    count_rows(part, rows, threads)
-    if isinstance(rows, Rows) and learned is not None:
-        joint.append(count_jointly(part, counted_blocks(part, rows), learned.joint.grid, threads))
+    part, joint = counted_again(parameters, state, rows)
     gone = part.value()
     left, measured = without_words(counts - gone), None
     if state.information is not None:
@@ -275,13 +265,30 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     if after.kept is None:
         return after
     if isinstance(rows, FileRows):
-        kept = after.kept - KeptRows.of_file(rows, part, threads)
+        kept = after.kept - KeptRows.of_file(rows, part, parameters.threads)
     else:
-        kept = after.kept.without(rows, threads)
+        kept = after.kept.without(rows, parameters.threads)
     if not kept.total and not left.rows.any():  # rows that come are retained as from the start
         return replace(after, kept=KeptRows(schema), changed=np.inf)
     after = replace(after, kept=kept).changed_by(np.inf)
     return recounted(parameters, after) if kept.complete and kept.total else after
+
+
+def counted_again(
+    parameters: Parameters, state: FittedState, rows: Rows | FileRows
+) -> tuple[TableCounter, list[JointCounts]]:
+    """Count rows that go; jointly, too, if what was fitted does not follow from a sample without them."""
+    part, threads = TableCounter(state.schema), parameters.threads
+    learned, joint = None if state.kept is not None else state.tuning.learned, list[JointCounts]()
+    if isinstance(rows, FileRows) and learned is not None:
+        grid = learned.joint.grid
+        rows.each_block = lambda block: joint.append(
+            count_jointly(part, [(block.frame, block.y, block.weights)], grid, threads)
+        )
+    count_rows(part, rows, threads)
+    if isinstance(rows, Rows) and learned is not None:
+        joint.append(count_jointly(part, counted_blocks(part, rows), learned.joint.grid, threads))
+    return part, joint
 
 
 def without_words(counts: Counts) -> Counts:

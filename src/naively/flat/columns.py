@@ -15,9 +15,10 @@ from ..errors import InvalidInput
 from ..families import Bernoulli, Bins, Likelihood
 from ..families.gaussian import GaussianLikelihood
 from ..families.poisson import PoissonLikelihood, estimated_rate, rate_posterior
+from ..model.column_parts import RARE, LabelColumn
 from ..model.default.grid import LEVEL_STEPS, NumberBins
 from ..model.default.likelihoods import LEAST_SCORE
-from ..model.table_model import RARE, LabelColumn, TableModel
+from ..model.table_model import TableModel
 
 
 def relative(table: Floats | Singles) -> Floats:

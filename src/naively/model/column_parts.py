@@ -9,15 +9,18 @@ from typing import Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Codes, Floats, Matrices, Matrix
+from .._types import CellLike, Codes, Floats, Label, Matrices, Matrix
 from ..data.column import Column
+from ..data.dict_rows import Reader, label_reader
+from ..data.encoding import Coder, unseen_error
 from ..errors import InvalidSetting
-from ..families import Family, Likelihood, Settings
+from ..families import Bernoulli, Bins, Categorical, Family, Likelihood, Ordinal, Settings
 from ..families.categorical import LogTable, LogTables
 from ..families.family import log_proportion, scores_of
 from ..families.numbers import NumberLikelihood
-from ..stats import Counts, Moments, Table
+from ..stats import Axis, Counts, Moments, Table
 from ..stats.mutual_information import NOTHING_KNOWN, Information, information_of_bins, information_of_values
+from ..stats.table import axis_and_order
 from .scorer import NaiveModel
 
 # Matrices of several columns have names that begin with a mark that no column's name does: one of texts may be named
@@ -242,3 +245,71 @@ def given_prior(prior: npt.ArrayLike, classes: int) -> Floats:
         )
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(given / given.sum()))  # so that they sum to 1 to the last digit
+
+
+# -- columns of labels as a model reads them ---------------------------------------------------------------------------
+
+
+class RareValues:
+    """The label that stands for all rare values of a column."""
+
+    def __repr__(self) -> str:
+        return "(rare)"
+
+
+RARE = RareValues()
+
+
+class LabelColumn:
+    """A column of labels as it is scored: which code each label has."""
+
+    def __init__(self, column: Column, table: Table, counts: Counts, settings: Settings, most: int | None) -> None:
+        self.column, self.settings = column, settings
+        merged, rare = merge_rare(table, None if isinstance(column.family, (Bins, Ordinal)) else most)
+        flags = isinstance(column.family, Bernoulli)
+        family = Categorical(column.family.smoothing) if flags else column.family
+        self.table = label_likelihood(family, merged, counts, settings)
+        self.places = {label: at for at, label in enumerate(self.table.values.labels)}
+        self.places |= dict.fromkeys(rare, self.places.get(RARE, 0))
+        self.unseen = len(self.table.values)
+        if settings.missing == "skip" or None not in self.places:
+            self.places[None] = -1 if settings.missing == "skip" else self.unseen
+        self.read, refuse = label_reader(column), settings.unseen == "error"
+        self.coder = Coder(column, self.places, self.places[None], self.unseen, refuse=refuse)
+
+    def code_reader(self) -> Reader:
+        """Return what makes the code of a value as people write it."""
+        places, read, code, none = self.places, self.read, self.code, frozenset(self.coder.none)
+        plain = self.column.type == "text" and not isinstance(self.column.family, (Bernoulli, Bins))
+
+        def code_of(value: CellLike) -> int:
+            # A text that is a label needs nothing else: most cells of most rows are such.
+            known = places.get(value) if plain and type(value) is str and value not in none else None
+            return code(read(value)) if known is None else known
+
+        return code_of
+
+    def code(self, label: Label) -> int:
+        """Return the code of a label; of one that was never seen, the last, if that is no error."""
+        code = self.places.get(label, self.unseen)
+        if code == self.unseen and self.settings.unseen == "error" and label is not None:
+            raise unseen_error(self.column.name, label)
+        return code
+
+
+def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Label]]:
+    """Return the table with its rarest values as one, if it has more than so many; and which those are."""
+    if most is None or len(table.values) <= most:
+        return table, []
+    known = [at for at, label in enumerate(table.values.labels) if label is not None]
+    if len(known) <= most:
+        return table, []
+    mantissa, power = np.frexp(table.n.sum(axis=0))
+    often = np.ldexp(np.round(np.ldexp(mantissa, 40)), power)  # shares of rows add up to whole ones but for rounding
+    kept = {*sorted(known, key=lambda at: (-often[at], at))[: most - 1]}
+    rare = [at for at in known if at not in kept]
+    stay = [at for at, label in enumerate(table.values.labels) if label is None or at in kept]
+    labels = [*(table.values.labels[at] for at in stay), RARE]
+    _, order = axis_and_order(labels)
+    n = np.column_stack([table.n[:, stay], table.n[:, rare].sum(axis=1)])[:, order]
+    return Table(table.classes, Axis.declared(labels), n), [table.values.labels[at] for at in rare]

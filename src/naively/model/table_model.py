@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from threading import Lock
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 
 from .._threads import in_threads
-from .._types import AnyArray, CellLike, Codes, Floats, Label, Matrices, Matrix, TableLike
+from .._types import AnyArray, Codes, Floats, Matrices, Matrix, TableLike
 from ..counting import arrays
 from ..counting.arrays import joined_moments
 from ..counting.wide import counts_words, wide_cells
 from ..data.column import Column
-from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
-from ..data.encoding import ROWS, Coder, block_codes, block_numbers, unseen_error
+from ..data.dict_rows import Reader, cells_of, number_reader, texts_of_rows
+from ..data.encoding import ROWS, block_codes, block_numbers
 from ..data.frame import Frame
 from ..data.schema import Schema
 from ..errors import InvalidInput, RowRefused, infinite_cell
 from ..errors.message import RowNumber, Setting
-from ..families import Bernoulli, Bins, Categorical, Family, Likelihood, Ordinal, Settings
+from ..families import Bins, Categorical, Family, Likelihood, Settings
 from ..families.categorical import LogTable, LogTables
 from ..families.family import ScoreTerm, TextTerm
 from ..families.numbers import NumberLikelihood
 from ..stats import Axis, Counts, Table, WordTable
 from ..stats.arithmetic import subtract
-from ..stats.table import axis_and_order
 from ..text import TextRows
 from .column_parts import (
     INSIDE,
     LABELS,
     ColumnPart,
+    LabelColumn,
     LabelPart,
     NumberPart,
     VectorPart,
@@ -47,71 +47,6 @@ from .scorer import AdditiveModel, NaiveModel
 GIVE = "Give the rows that the model was fitted with."
 T = TypeVar("T")
 Ask = Callable[[slice, Matrices], T]
-
-
-class RareValues:
-    """The label that stands for all rare values of a column."""
-
-    def __repr__(self) -> str:
-        return "(rare)"
-
-
-RARE = RareValues()
-
-
-class LabelColumn:
-    """A column of labels as it is scored: which code each label has."""
-
-    def __init__(self, column: Column, table: Table, counts: Counts, settings: Settings, most: int | None) -> None:
-        self.column, self.settings = column, settings
-        merged, rare = merge_rare(table, None if isinstance(column.family, (Bins, Ordinal)) else most)
-        flags = isinstance(column.family, Bernoulli)
-        family = Categorical(column.family.smoothing) if flags else column.family
-        self.table = label_likelihood(family, merged, counts, settings)
-        self.places = {label: at for at, label in enumerate(self.table.values.labels)}
-        self.places |= dict.fromkeys(rare, self.places.get(RARE, 0))
-        self.unseen = len(self.table.values)
-        if settings.missing == "skip" or None not in self.places:
-            self.places[None] = -1 if settings.missing == "skip" else self.unseen
-        self.read, refuse = label_reader(column), settings.unseen == "error"
-        self.coder = Coder(column, self.places, self.places[None], self.unseen, refuse=refuse)
-
-    def code_reader(self) -> Reader:
-        """Return what makes the code of a value as people write it."""
-        places, read, code, none = self.places, self.read, self.code, frozenset(self.coder.none)
-        plain = self.column.type == "text" and not isinstance(self.column.family, (Bernoulli, Bins))
-
-        def code_of(value: CellLike) -> int:
-            # A text that is a label needs nothing else: most cells of most rows are such.
-            known = places.get(value) if plain and type(value) is str and value not in none else None
-            return code(read(value)) if known is None else known
-
-        return code_of
-
-    def code(self, label: Label) -> int:
-        """Return the code of a label; of one that was never seen, the last, if that is no error."""
-        code = self.places.get(label, self.unseen)
-        if code == self.unseen and self.settings.unseen == "error" and label is not None:
-            raise unseen_error(self.column.name, label)
-        return code
-
-
-def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Label]]:
-    """Return the table with its rarest values as one, if it has more than so many; and which those are."""
-    if most is None or len(table.values) <= most:
-        return table, []
-    known = [at for at, label in enumerate(table.values.labels) if label is not None]
-    if len(known) <= most:
-        return table, []
-    mantissa, power = np.frexp(table.n.sum(axis=0))
-    often = np.ldexp(np.round(np.ldexp(mantissa, 40)), power)  # shares of rows add up to whole ones but for rounding
-    kept = {*sorted(known, key=lambda at: (-often[at], at))[: most - 1]}
-    rare = [at for at in known if at not in kept]
-    stay = [at for at, label in enumerate(table.values.labels) if label is None or at in kept]
-    labels = [*(table.values.labels[at] for at in stay), RARE]
-    _, order = axis_and_order(labels)
-    n = np.column_stack([table.n[:, stay], table.n[:, rare].sum(axis=1)])[:, order]
-    return Table(table.classes, Axis.declared(labels), n), [table.values.labels[at] for at in rare]
 
 
 class TableModel:
@@ -417,21 +352,7 @@ def by_family(columns: Sequence[Column]) -> dict[str, tuple[Family, tuple[Column
 ROWS_OF_THREAD = 1 << 15
 
 
-class BlockReader(Protocol):
-    """A model that reads blocks of rows."""
-
-    @property
-    def labels(self) -> Sequence[LabelColumn]:
-        """The columns of labels."""
-
-    def read(self, frame: Frame, begin: int, end: int, threads: int) -> Matrices:
-        """Return some rows of a frame, a matrix for each part of the model."""
-
-    def ask_block(self, ask: Callable[[slice, Matrices], AnyArray], rows: slice, columns: Matrices) -> AnyArray:
-        """Return what a function returns for a block of rows."""
-
-
-def answers_in_threads(model: BlockReader, ask: Callable[[Matrices], AnyArray], frame: Frame, threads: int) -> AnyArray:
+def answers_in_threads(model: TableModel, ask: Callable[[Matrices], AnyArray], frame: Frame, threads: int) -> AnyArray:
     """Return the answers about all rows of a frame; each block is read, scored and put in its place by one thread."""
     for label in model.labels:
         label.coder.learn()  # the threads only look labels up

@@ -24,8 +24,8 @@ from ...families.family import ScoreTerm, TextTerm, scores_of
 from ...families.words import ModelWords
 from ...stats import Axis, Counts, Moments, Table, Tables
 from ...stats.accumulators import MomentsAccumulator
-from ..column_parts import INSIDE, LABELS, label_likelihood, likelihood, number_likelihoods
-from ..table_model import LabelColumn, TableModel, missing_table
+from ..column_parts import INSIDE, LABELS, LabelColumn, label_likelihood, likelihood, number_likelihoods
+from ..table_model import TableModel, missing_table
 from .rows import Term, TermValues
 
 if TYPE_CHECKING:
