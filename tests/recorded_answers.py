@@ -156,9 +156,10 @@ def saved_counts(nb: nv.NaiveBayes) -> dict[str, Any]:
     """Return the counts in the model file: in full those of classes and of columns alone, of all lines a digest."""
     with tempfile.TemporaryDirectory() as folder:
         nb.save(Path(folder) / "model.parquet")
-        table = pq.read_table(Path(folder) / "model.parquet", columns=["column", "column2", "value", "n"])
+        table = pq.read_table(Path(folder) / "model.parquet", columns=["column", "value", "n"])
     lines = pd.DataFrame(table.to_pydict())
-    of = {name: lines[(lines["column"] == name) & lines["column2"].isna()] for name in nb.counts_.columns}
+    lines = lines[~lines["column"].fillna("").str.startswith("(part) ")]  # what is fitted has no counts
+    of = {name: lines[lines["column"] == name] for name in nb.counts_.columns}
     n = lines["n"].to_numpy(dtype="<f8").round(6)  # with weights of classes they are fractions
     return {
         "classes": lines[lines["column"].isna()]["n"].round(6).tolist(),
