@@ -270,7 +270,7 @@ def test_looks_add_up(name):
     parts = labelled(EMPTY[name]), labelled(VALUES["texts"])
     expected = one_fit("auto", "texts")
     for order in (parts, parts[::-1]):
-        looks = [nv.Look.from_bytes(nv.look(part, target="label").to_bytes()) for part in order]
-        look = nv.add(looks)
-        counts = nv.add([nv.count(part, target="label", schema=look.schema) for part in order])
-        assert_same(nv.NaiveBayes.from_counts(counts, look=look), expected, parts[1])
+        profiles = [nv.Profile.from_bytes(nv.profile(part, target="label").to_bytes()) for part in order]
+        profile = nv.add(profiles)
+        counts = nv.add([nv.count(part, target="label", schema=profile.schema) for part in order])
+        assert_same(nv.NaiveBayes.from_counts(counts, profile=profile), expected, parts[1])

@@ -46,7 +46,7 @@ def test_public_names_load_little(tmp_path):
     light = sorted(
         set(naively.__all__)
         - {"Evidence", "Expected", "File", "NaiveBayes", "compare", "count", "cross_validate", "load", "merge", "plots"}
-        - {"Column", "FileFit", "Look", "Report", "Schema", "fit_files", "look", "sql"}
+        - {"Column", "FileFit", "Profile", "Report", "Schema", "fit_files", "profile", "sql"}
     )
     program = f"import sys; from naively import {', '.join(light)}; print(*(n for n in {HEAVY!r} if n in sys.modules))"
     assert fresh(program, tmp_path).split() == []

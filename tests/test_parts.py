@@ -38,21 +38,21 @@ def sent(part):
 
 
 def fitted_in_parts(parts, families=None, weight=None, **settings):
-    """Return the model of parts that were looked at and counted one by one."""
+    """Return the model of parts that were profiled and counted one by one."""
     types = schema_of_types(parts[0].schema, families, target="label", weight=weight)
     names = {"target": "label", "sample_weight": weight}
     parameters = nv.NaiveBayes(**settings).parameters
 
     def looked_at(schema):
-        return nv.add([sent(nv.look(part.to_reader(), schema=schema, **names)) for part in parts])
+        return nv.add([sent(nv.profile(part.to_reader(), schema=schema, **names)) for part in parts])
 
-    look = looked_at(types)
-    schema = look.schema_for(parameters)
-    if look.seen.cells is not None:  # bins had no cuts
-        look = looked_at(schema)
-        schema = look.schema_for(parameters)
+    profile = looked_at(types)
+    schema = profile.schema_for(parameters)
+    if profile.seen.cells is not None:  # bins had no cuts
+        profile = looked_at(schema)
+        schema = profile.schema_for(parameters)
     counts = nv.add([sent(nv.count(part.to_reader(), schema=schema, **names)) for part in parts])
-    return nv.NaiveBayes.from_counts(counts, look=look, **settings)
+    return nv.NaiveBayes.from_counts(counts, profile=profile, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -131,11 +131,11 @@ def test_rows_without_a_label_are_skipped_in_every_part_if_asked():
     schema = nv.Schema.of(rows.schema, target="label")
     parts = parts_of(rows, 3)
     with pytest.raises(InvalidInput, match="has no label"):
-        [nv.look(part, target="label", schema=schema) for part in parts]
-    look = nv.add(nv.look(part, target="label", schema=schema, unlabelled="skip") for part in parts)
+        [nv.profile(part, target="label", schema=schema) for part in parts]
+    profile = nv.add(nv.profile(part, target="label", schema=schema, unlabelled="skip") for part in parts)
     counts = nv.add(nv.count(part, target="label", schema=schema, unlabelled="skip") for part in parts)
     labelled = rows.filter(labels.is_valid())
-    assert (look.rows, look.skipped) == (len(labelled), len(rows) - len(labelled))
+    assert (profile.rows, profile.skipped) == (len(labelled), len(rows) - len(labelled))
     assert counts == nv.count(labelled, target="label")
 
 
@@ -145,9 +145,9 @@ def test_looks_add_up_in_any_order_and_any_parts(data):
     number = data.draw(st.integers(2, 5))
     which = np.array(data.draw(st.lists(st.integers(0, number - 1), min_size=60, max_size=60)))
     rows, schema = TABLE.slice(0, 60), nv.Schema.of(TABLE.schema, target="label")
-    looks = [nv.look(rows.filter(pa.array(which == at)), target="label", schema=schema) for at in range(number)]
-    whole = nv.look(rows, target="label", schema=schema)
-    for order in (looks, looks[::-1]):
+    profiles = [nv.profile(rows.filter(pa.array(which == at)), target="label", schema=schema) for at in range(number)]
+    whole = nv.profile(rows, target="label", schema=schema)
+    for order in (profiles, profiles[::-1]):
         found = sum(order)
         assert found.seen.counts == whole.seen.counts
         assert (found.rows, found.complete, found.schema) == (60, True, whole.schema)
@@ -170,8 +170,8 @@ def test_damaged_bytes_are_refused(change):
     data = nv.count(TABLE, target="label").to_bytes()
     with pytest.raises(UnreadableFile, match="the bytes of counts"):
         nv.Counts.from_bytes(change(data))
-    with pytest.raises(UnreadableFile, match="the bytes of a look"):
-        nv.Look.from_bytes(change(data))
+    with pytest.raises(UnreadableFile, match="the bytes of a profile"):
+        nv.Profile.from_bytes(change(data))
 
 
 def test_counts_of_parts_are_equal_to_those_of_the_table(one_fit):
@@ -208,8 +208,8 @@ def test_only_parts_of_one_kind_add_up():
     counts = nv.count(TABLE, target="label")
     with pytest.raises(InvalidInput, match="nothing to add up"):
         nv.add([])
-    with pytest.raises(InvalidInput, match="got Counts and Look"):
-        nv.add([counts, nv.look(TABLE, target="label")])
+    with pytest.raises(InvalidInput, match="got Counts and Profile"):
+        nv.add([counts, nv.profile(TABLE, target="label")])
     with pytest.raises(InvalidInput, match=r"got NaiveBayes\. Models are added up by nv\.merge"):
         nv.add([nv.NaiveBayes()])
 
@@ -241,7 +241,7 @@ def test_types_alone_make_the_schema_of_a_table():
 
 
 REFUSED = {
-    "bins": ({"x": pa.float64()}, {"x": "bins"}, r"follows from its numbers, not from its type.*nv\.look\(rows"),
+    "bins": ({"x": pa.float64()}, {"x": "bins"}, r"follows from its numbers, not from its type.*nv\.profile\(rows"),
     "words": ({"x": pa.string()}, {"x": "words"}, r"follows from how long its texts are.*pairs=False"),
     "nulls": ({"x": pa.null()}, {}, r"Column 'x' has no type: all its cells are missing\. Give it a family"),
     "lists": ({"x": pa.list_(pa.int64())}, {}, r"Column 'x' holds list.*Take it apart"),
@@ -257,9 +257,9 @@ def test_what_only_rows_can_decide_is_refused(types, families, said):
 
 
 def test_counts_and_looks_of_other_rows_are_refused():
-    look = nv.look(TABLE, target="label")
-    with pytest.raises(IncompatibleCounts, match=r"rows of class '.*' were counted, and .* were looked at"):
-        nv.NaiveBayes.from_counts(nv.count(TABLE.slice(1), target="label"), look=look)
+    profile = nv.profile(TABLE, target="label")
+    with pytest.raises(IncompatibleCounts, match=r"rows of class '.*' were counted, and .* were profiled"):
+        nv.NaiveBayes.from_counts(nv.count(TABLE.slice(1), target="label"), profile=profile)
 
 
 # -- models in other places --------------------------------------------------------------------------------------------
@@ -289,4 +289,4 @@ def test_models_are_written_to_and_read_from_urls(one_fit, tmp_path):
 
 def test_tables_of_pandas_are_looked_at():
     frame = pd.DataFrame({"x": [1.0, None, 3.0], "label": ["a", "b", "a"]})
-    assert nv.look(frame, target="label").rows == 3
+    assert nv.profile(frame, target="label").rows == 3

@@ -165,7 +165,7 @@ def test_a_bar_is_shown_for_long_streams(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     rows = long_table(140_000)
     nv.count(rows.to_reader(), target="label", progress=True)
-    nv.look(rows.to_reader(), target="label", progress=True)
+    nv.profile(rows.to_reader(), target="label", progress=True)
     shown = capsys.readouterr()
     assert "140,000 rows" in shown.err
     assert shown.out == ""

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from .estimator.fit_files import FileFit, fit_files
     from .estimator.html_report import Report
     from .estimator.load import load
-    from .estimator.look import Look, look
     from .estimator.merge import merge
     from .estimator.naive_bayes import NaiveBayes
+    from .estimator.profile import Profile, profile
     from .explain import plots
     from .explain.changes import compare
     from .explain.evidence import Evidence
@@ -38,8 +38,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "NaiveBayes": "estimator.naive_bayes",
     "load": "estimator.load",
-    "Look": "estimator.look",
-    "look": "estimator.look",
+    "Profile": "estimator.profile",
+    "profile": "estimator.profile",
     "add": "stats.counts",
     "compare": "explain.changes",
     "count": "counting.rows",
@@ -91,11 +91,11 @@ __all__ = [
     "FileFit",
     "FlatModel",
     "Gaussian",
-    "Look",
     "Moments",
     "NaiveBayes",
     "Ordinal",
     "Poisson",
+    "Profile",
     "Report",
     "Schema",
     "Scores",
@@ -115,9 +115,9 @@ __all__ = [
     "export",
     "fit_files",
     "load",
-    "look",
     "merge",
     "plots",
+    "profile",
     "sql",
 ]
 

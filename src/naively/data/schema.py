@@ -182,7 +182,7 @@ class Schema:
         """Return the schema of columns by their Arrow types alone, without a row.
 
         Texts are categories, numbers are numbers and times are times, unless `families` says otherwise. What only rows
-        can decide is refused: the cuts of bins, and whether pairs of words are counted; `nv.look` decides it.
+        can decide is refused: the cuts of bins, and whether pairs of words are counted; `nv.profile` decides it.
 
         Parameters
         ----------
@@ -326,7 +326,7 @@ def column_of_type(field: pa.Field, family: FamilyLike | None) -> Column:
         raise InvalidInput(
             f"Column {field.name!r} has levels in an order, which its type does not name. Give them: ",
             Setting("families", {field.name: Ordinal(levels=("low", "high"))}),
-            ", or look at rows: nv.look(rows, target=…).schema.",
+            ", or profile rows: nv.profile(rows, target=…).schema.",
             column=field.name,
         )
     found = found or ("number" if asked is not None and not wants_text(asked) else "text")
@@ -347,5 +347,5 @@ def check_decided(schema: Schema) -> None:
             given, other = Words(pairs=True), " or pairs=False; "
         else:
             continue
-        rows = f"{other}or look at rows: nv.look(rows, target=…).schema."
+        rows = f"{other}or profile rows: nv.profile(rows, target=…).schema."
         raise InvalidSetting(why, Setting("families", {name: given}), rows, column=name)

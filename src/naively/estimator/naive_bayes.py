@@ -28,7 +28,7 @@ from . import answers, evaluation, reports, uncertainty, update
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
 from .load import save_model
-from .look import Look, state_of_look
+from .profile import Profile, state_of_profile
 from .rows_in_files import KeptRowCount, kept_row_count, without_kept_rows
 from .settings import (
     NAMES,
@@ -264,7 +264,7 @@ class NaiveBayes(DeferredEstimator):
 
     @classmethod
     def from_counts(
-        cls, counts: Counts, schema: Schema | None = None, *, look: Look | None = None, **params: Any
+        cls, counts: Counts, schema: Schema | None = None, *, profile: Profile | None = None, **params: Any
     ) -> Self:
         """Return the classifier of these counts.
 
@@ -274,9 +274,9 @@ class NaiveBayes(DeferredEstimator):
             What was counted, e.g. by `nv.count`.
         schema : Schema, optional
             What the columns are; by default that of the counts, or what their statistics suggest.
-        look : Look, optional
-            The look at the same rows, under whose schema they were counted. Its sample of rows fits what the settings
-            leave open: the model is that of one `fit` of all rows. Without it, the textbook model answers.
+        profile : Profile, optional
+            The profile of the same rows, under whose schema they were counted. What the settings leave open is fitted
+            to its sample of rows: the model is that of one `fit` of all rows. Without it, the textbook model answers.
         **params
             The settings of `NaiveBayes`.
 
@@ -293,10 +293,10 @@ class NaiveBayes(DeferredEstimator):
         array(['in'], dtype='<U3')
         """
         nb = cls(**params)
-        if look is None:
+        if profile is None:
             nb._assign(state_of_counts(nb.parameters, counts, schema or counts.schema))
         else:
-            nb._assign(state_of_look(nb.parameters, counts, look))
+            nb._assign(state_of_profile(nb.parameters, counts, profile))
         return nb
 
     # -- counting -------------------------------------------------------------------------------------------------

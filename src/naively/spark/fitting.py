@@ -18,8 +18,8 @@ from ..data.schema import Schema, schema_of_types
 from ..errors import InvalidInput
 from ..estimator.fit import warn_of_target
 from ..estimator.fitted_classifier import FittedClassifier
-from ..estimator.look import Look, look
 from ..estimator.naive_bayes import NaiveBayes
+from ..estimator.profile import Profile, profile
 from ..estimator.settings import FamiliesLike, Parameters, check_choice, check_no_em
 from ..estimator.state import state_of_counts
 from ..families import Words
@@ -31,7 +31,7 @@ from .tasks import ArrowBatches, MakePart
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Part = TypeVar("Part", Counts, Look)
+Part = TypeVar("Part", Counts, Profile)
 
 
 def fit(
@@ -87,13 +87,13 @@ def fit(
     check_no_em(parameters)
     rows, plan = count_plan(source, target, weight, ignore, parameters.families, parameters.unlabelled, session)
     if parameters.leaves_choices or uncut_columns(plan.schema):
-        profile = total(rows, plan.look_bytes, Look)
+        profile = total(rows, plan.profile_bytes, Profile)
         schema = profile.schema_for(parameters)
         if uncut_columns(plan.schema) or schema.of_kind("vectors"):
             counts = total_counts(rows, plan._replace(schema=schema))
         else:
             counts = counts_of_profile(profile, schema)
-        nb = NaiveBayes.from_counts(counts, look=profile, **settings)
+        nb = NaiveBayes.from_counts(counts, profile=profile, **settings)
     else:
         counts, by_class = weighted_counts(total_counts(rows, plan), parameters.class_weight)
         state = state_of_counts(parameters, counts, counts.schema)
@@ -151,7 +151,7 @@ def count(
     rows, plan = count_plan(source, target, weight, ignore, schema, unlabelled, session)
     texts = (column.family for column in plan.schema.of_kind("vectors") if column.type == "text")
     if uncut_columns(plan.schema) or any(isinstance(family, Words) and family.may_pair for family in texts):
-        profile = total(rows, plan.look_bytes, Look)
+        profile = total(rows, plan.profile_bytes, Profile)
         decided = profile.schema_for(Parameters(model="textbook"))
         decided = with_word_pairs(decided, lambda name: profile.seen.text_bytes.get(name, 0.0))
         plan = plan._replace(schema=decided)
@@ -166,10 +166,10 @@ class CountPlan(NamedTuple):
     weight: str | None
     unlabelled: str  # what to do with rows without a label
 
-    def look_bytes(self, batches: ArrowBatches) -> bytes:
+    def profile_bytes(self, batches: ArrowBatches) -> bytes:
         """Return the profile of the rows of a task."""
         schema, target, weight, unlabelled = self
-        found = look(batches, target=target, schema=schema, sample_weight=weight, unlabelled=unlabelled, n_jobs=1)
+        found = profile(batches, target=target, schema=schema, sample_weight=weight, unlabelled=unlabelled, n_jobs=1)
         return found.to_bytes()
 
     def count_bytes(self, batches: ArrowBatches) -> bytes:
@@ -206,7 +206,7 @@ def total_counts(rows: SparkRows, plan: CountPlan) -> Counts:
     return counts_of_some_rows(total(rows, plan.count_bytes, Counts))
 
 
-def counts_of_profile(profile: Look, schema: Schema) -> Counts:
+def counts_of_profile(profile: Profile, schema: Schema) -> Counts:
     """Return the counts of all rows that were profiled, under a schema without texts."""
     seen = profile.seen.counts
     columns = {name: seen.columns[name] for name in schema.names}

@@ -336,19 +336,19 @@ Part = TypeVar("Part", bound=Summable)
 
 
 def add(parts: Iterable[Part]) -> Part:
-    """Return the sum of many parts: counts, or looks.
+    """Return the sum of many parts: counts, or profiles.
 
     The result is that of ``sum(parts)``. Words of texts are put together once, which takes about as long as one
     addition, however many parts there are.
 
     Parameters
     ----------
-    parts : iterable of Counts, or of Look
+    parts : iterable of Counts, or of Profile
         What was counted, or seen, of the rows of each part.
 
     Returns
     -------
-    Counts or Look
+    Counts or Profile
         What was counted, or seen, of all rows.
 
     Raises
@@ -372,6 +372,6 @@ def add(parts: Iterable[Part]) -> Part:
     if len(kinds) > 1 or not hasattr(kinds[0], "sum_of"):
         names = " and ".join(kind.__name__ for kind in kinds)
         raise InvalidInput(
-            f"nv.add takes counts, or looks, and no other or both; got {names}. Models are added up by nv.merge."
+            f"nv.add takes counts, or profiles, and no other or both; got {names}. Models are added up by nv.merge."
         )
     return kinds[0].sum_of(given)

@@ -1,4 +1,4 @@
-"""What a first look keeps of rows: counts of single columns, a sample of the rows, and how long texts are.
+"""What a profile keeps of rows: counts of single columns, a sample of the rows, and how long texts are.
 
 The parts of one table may be looked at in different processes; what they saw adds up, and can be sent as bytes.
 """
@@ -29,11 +29,11 @@ from .first_look import cells_hasher, uncut_columns
 from .row_hash import RowHasher, frame_hashes
 from .sample import Hasher, RowSample, sample_of_bytes, sample_to_bytes
 
-FORMAT, VERSION = "naively look", 1
+FORMAT, VERSION = "naively profile", 1
 
 
 @dataclass(frozen=True, eq=False)
-class LookedRows:
+class ProfiledRows:
     """What was seen of some rows."""
 
     types: Schema  # what the columns are by their types; bins may have no cuts, and pairs of words may be undecided
@@ -57,7 +57,7 @@ class LookedRows:
         counter: TableCounter,
         cells: RowSample | None,
         text_bytes: Mapping[str, float],
-    ) -> LookedRows:
+    ) -> ProfiledRows:
         """Return what was seen of rows that were just counted."""
         labels = tuple(counter.classes.places)
         heaviest = None if rows.heaviest is None else dict(zip(labels, rows.heaviest.tolist(), strict=False))
@@ -77,7 +77,7 @@ class LookedRows:
         )
 
     @classmethod
-    def of_nothing(cls, schema: Schema, target: str, weight: str | None) -> LookedRows:
+    def of_nothing(cls, schema: Schema, target: str, weight: str | None) -> ProfiledRows:
         """Return what is seen of no rows."""
         types = replace(schema, target=target, weight=weight)
         counter = TableCounter(planned(types))
@@ -111,14 +111,14 @@ class LookedRows:
             rows.heaviest = np.array([self.heaviest.get(label, 0.0) for label in self.counts.classes.labels])
         return rows
 
-    def typed_as(self, types: Schema) -> LookedRows:
+    def typed_as(self, types: Schema) -> ProfiledRows:
         """Return the same, columns without any value being what they are in the rows of other parts."""
         names = [name for name in self.types.empty if types[name].type != "empty"]
         if not names or self.sample is None:
             return self
         return replace(self, types=self.types.typed_as(types, names), sample=self.sample.without_values(names))
 
-    def recoded(self, labels: Sequence[Label]) -> LookedRows:
+    def recoded(self, labels: Sequence[Label]) -> ProfiledRows:
         """Return the same, the classes of the samples coded by these labels."""
         places = np.array([*(labels.index(label) for label in self.labels), -1], dtype=np.int32)
         again = replace(self, labels=tuple(labels))
@@ -129,7 +129,7 @@ class LookedRows:
 
 
 def planned(types: Schema) -> Schema:
-    """Return the columns as they are counted in a look: bins without cuts as numbers."""
+    """Return the columns as they are counted in a profile: bins without cuts as numbers."""
     uncut = {column.name for column in uncut_columns(types)}
     columns = (replace(c, family=Gaussian()) if c.name in uncut else c for c in types)
     return replace(types, columns=tuple(columns))
@@ -157,7 +157,7 @@ def hasher_of(counter: TableCounter) -> Hasher:
 # -- several parts -----------------------------------------------------------------------------------------------------
 
 
-def joined_looks(parts: Sequence[LookedRows]) -> LookedRows:
+def joined_profiles(parts: Sequence[ProfiledRows]) -> ProfiledRows:
     """Return what was seen of the rows of all parts."""
     types = reduce(Schema.beside, (part.types for part in parts))
     parts = [part.typed_as(types) for part in parts]
@@ -170,7 +170,7 @@ def joined_looks(parts: Sequence[LookedRows]) -> LookedRows:
     for part in parts:
         for label, weight in (part.heaviest or {}).items():
             heaviest[label] = max(weight, heaviest.get(label, 0.0))
-    return LookedRows(
+    return ProfiledRows(
         types,
         counts,
         tuple(labels),
@@ -200,7 +200,7 @@ def joined_samples(samples: Sequence[RowSample | None]) -> RowSample | None:
 # -- bytes -------------------------------------------------------------------------------------------------------------
 
 
-def look_to_bytes(seen: LookedRows) -> bytes:
+def profile_to_bytes(seen: ProfiledRows) -> bytes:
     """Return what was seen as one row of an Arrow stream: counts and samples as bytes, the rest as JSON."""
     said = {
         "format": FORMAT,
@@ -227,19 +227,19 @@ def look_to_bytes(seen: LookedRows) -> bytes:
     return data
 
 
-def look_of_bytes(data: bytes) -> LookedRows:
-    """Return what `look_to_bytes` wrote."""
+def profile_of_bytes(data: bytes) -> ProfiledRows:
+    """Return what `profile_to_bytes` wrote."""
     try:
         about, counts, sample, cells = (column[0].as_py() for column in pa.ipc.open_stream(data).read_all().columns)
         said = json.loads(about)
         if said["format"] != FORMAT or said["version"] > VERSION:
             raise ValueError(f"format {said['format']!r}, version {said['version']}")
     except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
-        why = f"they are not what Look.to_bytes of this version writes ({error}); look at the rows again."
-        raise UnreadableFile("the bytes of a look", why) from None
+        why = f"they are not what Profile.to_bytes of this version writes ({error}); profile the rows again."
+        raise UnreadableFile("the bytes of a profile", why) from None
     types, labels = Schema.from_json(said["types"]), tuple(map(from_json, said["labels"]))
     weights = said["heaviest"]
-    seen = LookedRows(
+    seen = ProfiledRows(
         types,
         Counts.from_bytes(counts),
         labels,

@@ -1,7 +1,7 @@
-"""A first look at rows, part by part: what their columns are, and a sample of the rows.
+"""A profile of rows, part by part: what their columns are, and a sample of the rows.
 
-Nothing is weighed. Looks of different rows add up to the look at all of them, in any order and any parts, so that a
-cluster can look at a table before it counts it.
+Nothing is weighed. Profiles of different rows add up to the profile of all of them, in any order and any parts, so that
+a cluster can profile a table before it counts it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .._types import TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import MOST_LABELS, FileRows, LabeledBlock, Progress
 from ..counting.first_look import cells_hasher, uncut_columns, with_cuts, with_word_pairs
-from ..counting.looked_rows import LookedRows, joined_looks, look_of_bytes, look_to_bytes
+from ..counting.profiled_rows import ProfiledRows, joined_profiles, profile_of_bytes, profile_to_bytes
 from ..counting.sample import RowSample
 from ..counting.weights import weighted_counts
 from ..data.column import FamilySettings
@@ -32,35 +32,36 @@ from .state import FittedState
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Look:
-    """What a look at rows shows, before anything is counted for a model; `nv.look` returns it.
+class Profile:
+    """What a profile of rows holds, before anything is counted for a model; `nv.profile` returns it.
 
-    Looks add: ``nv.look(monday) + nv.look(tuesday)`` is the look at the rows of both days, and ``nv.add(looks)`` that
-    of many parts. Rows are then counted under its schema, part by part, and `NaiveBayes.from_counts` fits the model.
+    Profiles add: ``nv.profile(monday) + nv.profile(tuesday)`` is the profile of the rows of both days, and
+    ``nv.add(profiles)`` that of many parts. Rows are then counted under its schema, part by part, and
+    `NaiveBayes.from_counts` fits the model.
 
     Parameters
     ----------
-    seen : LookedRows
+    seen : ProfiledRows
         What was seen: counts of single columns, and a sample of the rows.
 
     Examples
     --------
     >>> import naively as nv
     >>> rows = nv.File("examples/penguins.csv")
-    >>> look = nv.look(rows, target="species")
-    >>> look
-    Look: 344 rows, all of them kept; 7 columns
-    >>> counts = nv.count(rows, target="species", schema=look.schema)
-    >>> nb = nv.NaiveBayes.from_counts(counts, look=look)
+    >>> profile = nv.profile(rows, target="species")
+    >>> profile
+    Profile: 344 rows, all of them kept; 7 columns
+    >>> counts = nv.count(rows, target="species", schema=profile.schema)
+    >>> nb = nv.NaiveBayes.from_counts(counts, profile=profile)
     >>> bool((nb.predict(rows) == nv.NaiveBayes().fit(rows, target="species").predict(rows)).all())
     True
     """
 
-    seen: LookedRows
+    seen: ProfiledRows
 
     def __repr__(self) -> str:
         kept = "all of them kept" if self.complete else "a sample of them kept"
-        return f"Look: {self.rows:,} rows, {kept}; {len(self.seen.types)} columns"
+        return f"Profile: {self.rows:,} rows, {kept}; {len(self.seen.types)} columns"
 
     @property
     def rows(self) -> int:
@@ -103,45 +104,45 @@ class Look:
         found = seen.cells.rows()
         return with_cuts(schema, frame_of(found.table), found.weights)
 
-    # -- looks add up -------------------------------------------------------------------------------------------
+    # -- profiles add up -------------------------------------------------------------------------------------------
 
-    def __add__(self, other: Look) -> Look:
-        if not isinstance(other, Look):
+    def __add__(self, other: Profile) -> Profile:
+        if not isinstance(other, Profile):
             return NotImplemented
-        return Look.sum_of([self, other])
+        return Profile.sum_of([self, other])
 
-    def __radd__(self, other: object) -> Look:
+    def __radd__(self, other: object) -> Profile:
         return self if other == 0 else NotImplemented  # so that sum() works
 
     @classmethod
-    def sum_of(cls, parts: Sequence[Look]) -> Look:
-        """Return the look at the rows of all parts; `nv.add` calls it.
+    def sum_of(cls, parts: Sequence[Profile]) -> Profile:
+        """Return the profile of the rows of all parts; `nv.add` calls it.
 
         Parameters
         ----------
-        parts : sequence of Look
-            The looks.
+        parts : sequence of Profile
+            The profiles.
 
         Returns
         -------
-        Look
+        Profile
             Their sum.
         """
-        return cls(joined_looks([part.seen for part in parts]))
+        return cls(joined_profiles([part.seen for part in parts]))
 
     def to_bytes(self) -> bytes:
-        """Return the look as bytes, to be sent to another process; they hold the rows that are kept.
+        """Return the profile as bytes, to be sent to another process; they hold the rows that are kept.
 
         Returns
         -------
         bytes
             What `from_bytes` reads.
         """
-        return look_to_bytes(self.seen)
+        return profile_to_bytes(self.seen)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Look:
-        """Return the look that `to_bytes` wrote; nothing in the bytes is executed.
+    def from_bytes(cls, data: bytes) -> Profile:
+        """Return the profile that `to_bytes` wrote; nothing in the bytes is executed.
 
         Parameters
         ----------
@@ -150,13 +151,13 @@ class Look:
 
         Returns
         -------
-        Look
-            The look.
+        Profile
+            The profile.
         """
-        return cls(look_of_bytes(data))
+        return cls(profile_of_bytes(data))
 
 
-def look(
+def profile(
     source: TableLike,
     *,
     target: str,
@@ -166,11 +167,11 @@ def look(
     unlabelled: str = "error",
     progress: Progress | bool | None = None,
     n_jobs: int | None = None,
-) -> Look:
-    """Look at rows before they are counted: what their columns are, and a sample of them to fit a model to.
+) -> Profile:
+    """Profile rows before they are counted: what their columns are, and a sample of them to fit a model to.
 
-    One pass over the rows; nothing is weighed. Looks of parts add up, see `Look`. A file or a table that is fitted as a
-    whole needs no look: `NaiveBayes.fit` takes one by itself.
+    One pass over the rows; nothing is weighed. Profiles of parts add up, see `Profile`. A file or table that is fitted
+    as a whole needs no profile: `NaiveBayes.fit` makes one by itself.
 
     Parameters
     ----------
@@ -194,23 +195,23 @@ def look(
 
     Returns
     -------
-    Look
+    Profile
         The schema, counts of single columns, and a sample of rows.
 
     Examples
     --------
     >>> import naively as nv
-    >>> monday = nv.look({"sky": ["rain", "sunny"], "go": ["in", "out"]}, target="go")
-    >>> tuesday = nv.look({"sky": ["rain", "rain"], "go": ["in", "out"]}, target="go")
+    >>> monday = nv.profile({"sky": ["rain", "sunny"], "go": ["in", "out"]}, target="go")
+    >>> tuesday = nv.profile({"sky": ["rain", "rain"], "go": ["in", "out"]}, target="go")
     >>> monday + tuesday
-    Look: 4 rows, all of them kept; 1 columns
+    Profile: 4 rows, all of them kept; 1 columns
     """
     file = file_of(source) or File.of_stream(stream_of_table(source))
     rows = FileRows(file, target, sample_weight, tuple(ignore), unlabelled)
     rows.sampling = rows.narrow = True
     rows.may_be_empty = isinstance(schema, Schema)
     if file.is_empty and isinstance(schema, Schema):
-        return Look(LookedRows.of_nothing(schema, target, sample_weight))
+        return Profile(ProfiledRows.of_nothing(schema, target, sample_weight))
     types = rows.schema_by_types(schema)
     rows.asked = tuple(types.unusual()) if isinstance(schema, Schema) else tuple(schema or ())
     uncut = uncut_columns(types)
@@ -227,38 +228,40 @@ def look(
 
     rows.each_block = look_at
     file.keep_no_more()
-    with progress_shown(progress, "looking") as rows.progress:
+    with progress_shown(progress, "profiling") as rows.progress:
         rows.count(counter, allowed(n_jobs))
     counter.drop_types(types if isinstance(schema, Schema) else rows.asked)
     types = types.without_types(counter.schema.empty)
-    return Look(LookedRows.of(rows, types, counter, None if cells is None or cells.is_empty else cells, text_bytes))
+    return Profile(
+        ProfiledRows.of(rows, types, counter, None if cells is None or cells.is_empty else cells, text_bytes)
+    )
 
 
 # -- from counts to a model --------------------------------------------------------------------------------------------
 
 
-def state_of_look(parameters: Parameters, counts: Counts, look: Look) -> FittedState:
-    """Return the state of rows that were looked at and counted; what the settings leave open the sample decides."""
+def state_of_profile(parameters: Parameters, counts: Counts, profile: Profile) -> FittedState:
+    """Return the state of rows that were profiled and counted; what the settings leave open the sample decides."""
     parameters.check()
     check_no_em(parameters)
-    check_same_rows(counts, look)
-    schema = replace(counts.schema or look.schema_for(parameters), hints=())
+    check_same_rows(counts, profile)
+    schema = replace(counts.schema or profile.schema_for(parameters), hints=())
     weighted, by_class = weighted_counts(counts, parameters.class_weight)
     counter = TableCounter.of(Counts(weighted.classes, weighted.rows, weighted.columns, schema), schema)
     counter.drop_types(parameters.families or ())
-    rows = look.seen.recoded(list(counter.classes.places)).file_rows()
+    rows = profile.seen.recoded(list(counter.classes.places)).file_rows()
     rows.by_class, rows.sampling = by_class, parameters.leaves_choices
     return counted_state(parameters, counter, rows)
 
 
-def check_same_rows(counts: Counts, look: Look) -> None:
-    """Refuse counts of other rows than were looked at."""
+def check_same_rows(counts: Counts, profile: Profile) -> None:
+    """Refuse counts of other rows than were profiled."""
     counted = dict(zip(counts.classes.labels, counts.rows.tolist(), strict=True))
-    seen = dict(zip(look.seen.counts.classes.labels, look.seen.counts.rows.tolist(), strict=True))
+    seen = dict(zip(profile.seen.counts.classes.labels, profile.seen.counts.rows.tolist(), strict=True))
     for label in {**counted, **seen}:
         a, b = counted.get(label, 0.0), seen.get(label, 0.0)
         if abs(a - b) > 1e-9 * max(a, b):
             raise IncompatibleCounts(
-                f"{a:.10g} rows of class {label!r} were counted, and {b:.10g} were looked at. Look at all rows that "
+                f"{a:.10g} rows of class {label!r} were counted, and {b:.10g} were profiled. Profile all rows that "
                 "are counted, and at no others."
             )
