@@ -515,19 +515,3 @@ def test_coefficients_of_labels_that_were_forgotten_without_the_rows_are_dropped
     kept = nv.load(tmp_path / "model.parquet").forget(X[:5], y[:5])  # no label goes with them
     assert coefficients_of(kept) is not None
     assert (kept.predict(new) == truth).mean() > 0.97
-
-
-@pytest.mark.filterwarnings("ignore::naively.CombinedWeightsWarning")
-def test_models_merged_without_rows_report_the_loss_of_their_weights(tmp_path):
-    """Coefficients are of no use beside other rows: neither they nor the loss with them go into the whole."""
-    X, y = drawn_rows("labels")[1]
-    parts = []
-    for at, name in enumerate(["first", "second"]):
-        half = nv.NaiveBayes().fit(X[at::2], y[at::2])
-        assert coefficients_of(half) is not None
-        half.save(tmp_path / f"{name}.parquet")
-        parts.append(nv.load(tmp_path / f"{name}.parquet"))
-    losses = [list(part.tuning_.learned.without_coefficients().loss.values())[-1] for part in parts]
-    whole = nv.merge(parts)
-    assert coefficients_of(whole) is None
-    assert whole.tuning_.learned.loss["the weights of each part"] == pytest.approx(np.mean(losses), rel=1e-6)

@@ -127,16 +127,19 @@ def test_a_column_given_twice_changes_little(kind):
 
 
 def test_fifty_columns_of_noise_cost_less_than_half_a_point():
-    rng = np.random.default_rng(2)
+    """On average over three tables: that of one has a standard error of 0.3 points."""
 
-    def noisy(rows):
+    def noisy(rows, rng):
         X, y = mixed(rows, rng)
         numbers = pd.DataFrame(rng.normal(size=(rows, 25))).add_prefix("noise")
         labels = ("v" + pd.DataFrame(rng.integers(0, 5, (rows, 25))).astype(str)).add_prefix("nought")
         return X, X.join(numbers).join(labels), y
 
-    (X, more, y), (T, many, t) = noisy(4_000), noisy(FRESH)
-    assert scored(auto(more, y), many, t).accuracy > scored(auto(X, y), T, t).accuracy - 0.005
+    lost = []
+    for rng in map(np.random.default_rng, range(2, 5)):
+        (X, more, y), (T, many, t) = noisy(4_000, rng), noisy(FRESH, rng)
+        lost.append(scored(auto(X, y), T, t).accuracy - scored(auto(more, y), many, t).accuracy)
+    assert np.mean(lost) < 0.005
 
 
 # -- what classes are called -------------------------------------------------------------------------------------------

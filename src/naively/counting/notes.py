@@ -250,9 +250,9 @@ def remark_identifiers(names: Sequence[str]) -> Message:
 # How the note begins on texts that were read as missing values.
 READ_AS_MISSING = "Read as missing: "
 # So many labels are looked at, and so many names listed; labels are almost numbers if so many of the rows hold one.
-LOOKED_AT, SHOWN, ALMOST = 10_000, 3, 0.9
+SHOWN, ALMOST = 3, 0.9
 # So few other texts are marks rather than labels, up to half of the cells: most of them are numbers still.
-FEW, HALF = 3, 0.5
+FEW_OTHERS, HALF = 3, 0.5
 
 
 def about_cells(
@@ -328,7 +328,7 @@ def unclear_numbers(name: str, labels: list[Label], seen: Floats) -> Message | N
     plain = [(label, n) for label, n in some if number_from(label, USUAL) is None]
     if any(LIKELY.fullmatch(label) for label, _ in plain):
         return None  # codes such as 00123, or notations that do not agree
-    share = HALF if len(plain) <= FEW else 1 - ALMOST
+    share = HALF if len(plain) <= FEW_OTHERS else 1 - ALMOST
     if plain and sum(n for _, n in plain) <= share * sum(n for _, n in some) and len(numbers) > 1:
         others = [label for label, _ in plain]
         return Message(
