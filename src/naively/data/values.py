@@ -327,14 +327,16 @@ def clock(value: CellLike) -> str:
 
 
 def only_texts(data: AnyArray) -> bool:
-    """Tell whether all objects are texts or None, which takes a tenth of the time of looking at each."""
-    return set(map(type, data.tolist())) <= {str, type(None)}
+    """Tell whether all objects are texts, None or NaN, which takes a tenth of the time of looking at each."""
+    values = data.tolist()
+    types = set(map(type, values)) - {str, type(None)}
+    return not types or (types == {float} and all(value != value for value in values if type(value) is float))
 
 
 def type_of_objects(name: str, data: AnyArray) -> Type | None:
     """Return the type that all objects of a column have in common."""
     if only_texts(data):
-        return None if all(value is None for value in data) else "text"
+        return "text" if any(type(value) is str for value in data) else None
     first = dict((type(v), (v, row)) for row, v in reversed(list(enumerate(data))) if not is_missing(v))  # noqa: C402
     found = {type_of_value(value) for value, _ in first.values()}
     if None in found:
