@@ -251,7 +251,7 @@ def test_a_fitted_model_shows_what_was_learned():
     page = Page(nb._repr_html_())
 
     text = " ".join(page.texts)
-    assert "344 rows, 3 classes, 7 columns: joint model, held-out log loss" in text
+    assert "344 rows, 3 classes, 7 columns: default model, held-out log loss" in text
     assert ["Adelie", "152", "44.2 %", "44.2 %", ""] in page.rows
     told = nb.importance()
     bits = [f"{bits:.3f} ± {error:.3f} bits" for bits, error in zip(told["bits"], told["error"], strict=True)]

@@ -93,8 +93,7 @@ OVERCONFIDENT = "The probabilities are overconfident: the log loss is above that
     ),
     option(
         "--model",
-        "auto: the joint model, with pairwise terms and fitted weights, which reads a large file a second time; "
-        "textbook: textbook naive Bayes.",
+        "auto: the default model, with pairs of columns and fitted weights; textbook: textbook naive Bayes.",
         name="model_kind",
         type=click.Choice(["auto", "textbook"]),
         default="auto",
@@ -265,7 +264,7 @@ def report_remarks(fitted: FittedClassifier, fit: FileFit, columns: int) -> list
         lines.append(f"The rows were read {fit.passes} times.")
     if unused := options_without_effect(fitted):
         have, them = ("has", "it") if len(unused) == 1 else ("have", "them")
-        lines.append(f"Note: {short_list(unused)} {have} no effect on the joint model; --model textbook uses {them}.")
+        lines.append(f"Note: {short_list(unused)} {have} no effect on the default model; --model textbook uses {them}.")
     null = Setting("null", ANY_VALUE)  # notes about it list texts that the first line has
     notes = [note for note in fitted.schema.hints if not (isinstance(note, Message) and null in note.parts)]
     lines += [f"Note: {printable(command_text(note))}" for note in notes[:MOST_NOTES]]

@@ -31,7 +31,7 @@ from .state import FittedState
 
 # Settings that a model is estimated with; a change of them acts at once, without the data.
 ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
-# Those of them that weights of the joint model depend on.
+# Those of them that weights of the default model depend on.
 WEIGHTED = ("columns", "missing", "max_categories")
 ROWS, SETTINGS = "The rows that were counted", "Settings of estimating"
 # Settings that the estimated model depends on; the others are about counting, or decide about its answers.
@@ -146,7 +146,7 @@ class FittedClassifier:
 
     @property
     def weights(self) -> DefaultFit | None:
-        """The weights of the joint model; None if the textbook model answers."""
+        """The weights of the default model; None if the textbook model answers."""
         return weights_in_use(self.parameters, self.state.tuning)
 
     @property
@@ -174,7 +174,7 @@ class FittedClassifier:
 
 
 def weights_in_use(parameters: Parameters, tuning: Tuning) -> DefaultFit | None:
-    """Return the weights of the joint model; None for the textbook model."""
+    """Return the weights of the default model; None for the textbook model."""
     return None if parameters.model == "textbook" else tuning.learned
 
 

@@ -345,7 +345,7 @@ def classifier_html(current: Callable[[], FittedClassifier], title: str) -> Html
 def _kind_of_model(fitted: FittedClassifier) -> str:
     """Return which model predicts, and its held-out log loss where it is known."""
     tuning = fitted.state.tuning
-    kind = "joint model" if fitted.weights is not None and fitted.has_weighted_columns else "textbook naive Bayes"
+    kind = "default model" if fitted.weights is not None and fitted.has_weighted_columns else "textbook naive Bayes"
     if tuning.learned is None or tuning.loss_after is None:
         return kind
     return f"{kind}, held-out log loss {tuning.loss_after:.3g}"

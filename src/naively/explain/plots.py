@@ -301,8 +301,8 @@ def columns(nb: NaiveBayes, names: Sequence[str] | None = None, theme: ThemeName
     Returns
     -------
     altair.VConcatChart
-        A chart for each column. Numbers of a joint model are drawn by the bins they were counted in, those of others by
-        normal densities.
+        A chart for each column. Numbers of the default model are drawn by the bins that they were counted in, those of
+        others by normal densities.
 
     Examples
     --------

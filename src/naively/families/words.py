@@ -58,8 +58,8 @@ class Words:
     ngram_range : tuple of int, optional
         The shortest and longest sequence of tokens that is counted; by default single words.
     pairs : bool, optional
-        Whether pairs of words are counted in addition to single words, for the joint model; the textbook model does not
-        use them unless they are `ngram_range`. By default they are counted if all texts together are not too long.
+        Whether pairs of words are counted in addition to single words, for the default model; the textbook model does
+        not use them unless they are `ngram_range`. By default they are counted if all texts together are not too long.
     lowercase : bool, default=True
         Whether texts are converted to lower case.
     cjk : {"pairs", "words"}, default="pairs"

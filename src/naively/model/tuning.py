@@ -53,7 +53,7 @@ class Tuning:
     loss_before, loss_after : float or None
         The mean log loss of `rows` rows: with nothing chosen, and with all that was.
     learned : DefaultFit or None
-        The weights of the joint model.
+        The weights of the default model.
     """
 
     smoothing: Smoothing | None = None
