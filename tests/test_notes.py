@@ -1,6 +1,7 @@
 """Notes on columns and models: each is true, names its columns, and gives advice that helps."""
 
 import json
+from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 import naively as nv
 from naively.cli import main
 from naively.cli.messages import command_text
+from naively.model.recipe import RECIPE
 
 ROWS = 120
 LABELS = np.array(["no", "yes"])[np.arange(ROWS) % 2]
@@ -125,11 +127,14 @@ def test_notes_name_their_column_whatever_it_is_called(name, tmp_path):
 
 
 def test_labels_that_pairs_do_not_distinguish_are_named():
-    table = pd.DataFrame({"many": [f"v{at % 1_100}" for at in range(1_200)], "few": list("abcd") * 300})
-    y = np.arange(1_200) % 2
-    more = pd.DataFrame({f"more{at}": [f"v{row % 300}" for row in range(1_200)] for at in range(4)})
+    table = pd.DataFrame({"many": [f"v{at % 100}" for at in range(200)], "few": list("abcd") * 50})
+    y = np.arange(200) % 2
+    more = pd.DataFrame({f"more{at}": [f"v{row % 30}" for row in range(200)] for at in range(4)})
 
-    one, several = (nv.NaiveBayes().fit(part, y).schema_.hints for part in (table, table.join(more)))
+    class Coarse(nv.NaiveBayes):
+        _recipe = replace(RECIPE, most_features=64)
+
+    one, several = (Coarse().fit(part, y).schema_.hints for part in (table, table.join(more)))
 
     assert any("most frequent labels of 'many' are distinguished" in hint for hint in one)
     assert any(

@@ -21,7 +21,7 @@ from .test_threads import alive, all_end, forks, fresh, on_linux
 
 pytestmark = pytest.mark.thorough
 
-ROWS, SOME = 33_000, 12_000  # so that more than one thread scores at a time, and fits
+ROWS, SOME = 33_000, 8_000  # so that more than one thread scores at a time, and fits
 RNG = np.random.default_rng(5)
 Y = RNG.choice(["no", "yes", "maybe"], ROWS)
 TABLE = pd.DataFrame(
@@ -288,7 +288,7 @@ def test_a_fork_after_a_fit_in_threads_works():
 
 def test_fits_side_by_side_agree():
     """Fits in several threads of one process get what they get alone."""
-    X, y = TABLE[:2_000], Y[:2_000]  # some blocks of the matrices that a fit multiplies
+    X, y = TABLE[:1_200], Y[:1_200]  # some blocks of the matrices that a fit multiplies
     alone = digest(nv.NaiveBayes(n_jobs=2).fit(X, y), X)
     with ThreadPoolExecutor(4) as pool:
         found = pool.map(lambda _: digest(nv.NaiveBayes(n_jobs=2).fit(X, y), X), range(4))
