@@ -334,9 +334,11 @@ def frame_of_any(X: TableLike) -> Frame:
         raise InvalidInput(f"{type(X).__name__} is no table that can be read: {error}") from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    # By name: to take a column by its place, narwhals makes a list of all names each time.
-    columns = {str(name): series_values(str(name), frame.get_column(name).to_native()) for name in frame.columns}
-    return Frame(columns, len(frame))
+    if frame.implementation.is_pandas():  # which gives its columns in a third of the time itself
+        pairs = frame.to_native().items()
+    else:  # by name: to take a column by its place, narwhals makes a list of all names each time
+        pairs = ((name, frame.get_column(name).to_native()) for name in frame.columns)
+    return Frame({str(name): series_values(str(name), series) for name, series in pairs}, len(frame))
 
 
 def series_values(name: str, series: ColumnLike) -> ColumnValues:
