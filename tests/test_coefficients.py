@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.special import log_softmax, softmax
 
 import naively as nv
 from naively import _kernels as kernels
+from naively.data.model_file import arrays_of_bytes, arrays_to_bytes
 from naively.errors import UnreadableFile
 from naively.model.default.coefficients import NO_CLASS, CellLayout, Coefficients, Problem, State
 from naively.model.recipe import RECIPE
@@ -198,6 +198,8 @@ def test_a_row_has_the_coefficients_of_its_values_pairs_and_triples(case):
     """By tables that are looked up, as by the cells they are fitted to; a missing value has none."""
     layout = layout_of(case.grid)
     table = np.random.default_rng(0).normal(size=(int(layout.starts[-1]), case.classes))
+    if case.classes == 2:
+        table[:, 0] = -table[:, 1]
     about = layout.merged_bins, layout.most_merged, np.zeros((len(layout.triples), case.classes))
     found = Coefficients(layout.pairs, layout.triples, table, {}, *about)
     assert found.fits(case.grid)
@@ -206,7 +208,7 @@ def test_a_row_has_the_coefficients_of_its_values_pairs_and_triples(case):
         expected += np.vstack([table[layout.part(place)], np.zeros((1, case.classes))])[codes]
     scores = scores_by(tables_of(case.cross.counts, {}, coefficients=found), case.rows)
     assert_allclose(scores, expected, atol=1e-9)
-    twin = Coefficients.from_json(found.to_json(), case.classes)
+    twin = Coefficients.of_bytes(found.to_bytes(), case.classes)
     assert_array_equal(twin.table, table.astype(np.float32))
     assert (twin.pairs, twin.triples, twin.merged_bins, twin.most_merged) == (found.pairs, found.triples, 2, 2)
 
@@ -424,32 +426,36 @@ def test_missing_values_leave_out_what_they_are_part_of(made):
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def change_table(coefficients, change):
-    """Put another table in the place of that of a file."""
-    table = np.frombuffer(b64decode(coefficients["table"]), dtype="<f4").reshape(-1, 2)
-    coefficients["table"] = b64encode(change(table.copy()).astype("<f4").tobytes()).decode()
+def changed(change):
+    """Return what changes the arrays and the plain data of the part of coefficients in the rows of a file."""
+
+    def change_part(groups):
+        (row,) = (group[0] for group in groups if group[0]["column"] == "(part) coefficients")
+        arrays, said = arrays_of_bytes(row["data"])
+        arrays = {name: array.copy() for name, array in arrays.items()}
+        change(arrays, said)
+        row["data"] = arrays_to_bytes(arrays, said)
+
+    return change_part
 
 
-def with_nan(table):
-    table[0, 0] = np.nan
-    return table
+def with_nan(arrays, _):
+    arrays["table"][0] = np.nan
 
 
 DAMAGE = {
-    "a cell too few": lambda found: change_table(found, lambda table: table[1:]),
-    "a cell too many": lambda found: change_table(found, lambda table: np.concatenate([table, table[:1]])),
-    "half a cell": lambda found: change_table(found, lambda table: table.ravel()[1:]),
-    "no cell": lambda found: change_table(found, lambda table: table[:0]),
-    "no number": lambda found: change_table(found, with_nan),
-    "a pair too many": lambda found: found["pairs"].append([0, 2]),
-    "a pair of no columns": lambda found: found["pairs"].append([0, 99]),
-    "a pair of three": lambda found: found["pairs"].append([0, 1, 2]),
-    "no text of base 64": lambda found: found.update(table="!"),
-    "no table": lambda found: found.pop("table"),
-    "no ridge": lambda found: found.pop("ridges"),
-    "a triple of two": lambda found: found["triples"].append([0, 1]),
-    "a triple too many": lambda found: (found["triples"].append([0, 1, 2]), found["triple_means"].append([0.0, 0.0])),
-    "means of no triple": lambda found: found["triple_means"].append([0.0, 0.0]),
+    "a cell too few": lambda arrays, _: arrays.update(table=arrays["table"][1:]),
+    "a cell too many": lambda arrays, _: arrays.update(table=np.append(arrays["table"], 0.0)),
+    "no cell": lambda arrays, _: arrays.update(table=arrays["table"][:0]),
+    "no number": with_nan,
+    "no table": lambda arrays, _: arrays.update(other=arrays.pop("table")),
+    "a pair too many": lambda _, said: said["pairs"].append([0, 2]),
+    "a pair of no columns": lambda _, said: said["pairs"].append([0, 99]),
+    "a pair of three": lambda _, said: said["pairs"].append([0, 1, 2]),
+    "no ridge": lambda _, said: said.pop("ridges"),
+    "a triple of two": lambda _, said: said["triples"].append([0, 1]),
+    "a triple too many": lambda _, said: (said["triples"].append([0, 1, 2]), said["triple_means"].append([0.0, 0.0])),
+    "means of no triple": lambda _, said: said["triple_means"].append([0.0, 0.0]),
 }
 
 
@@ -467,7 +473,7 @@ def in_a_file(tmp_path_factory):
 def test_a_file_whose_coefficients_are_damaged_is_refused(in_a_file, tmp_path, name):
     path = tmp_path / "model.parquet"
     path.write_bytes(in_a_file[0])
-    reforged(path, said=lambda said: DAMAGE[name](said["about"]["tuning"]["learned"]["coefficients"]))
+    reforged(path, rows=changed(DAMAGE[name]))
     with pytest.raises(UnreadableFile, match="fit the model again"):
         nv.load(path)
 
@@ -476,7 +482,7 @@ def test_a_file_that_is_written_anew_with_its_coefficients_is_read(in_a_file, tm
     data, new, answers = in_a_file
     path = tmp_path / "model.parquet"
     path.write_bytes(data)
-    reforged(path, said=lambda said: change_table(said["about"]["tuning"]["learned"]["coefficients"], np.copy))
+    reforged(path, rows=changed(lambda arrays, said: None))
     assert_array_equal(nv.load(path).predict_proba(new), answers)
 
 

@@ -19,6 +19,8 @@ from ..errors.message import Setting
 from ..families import Words
 from ..judge.held_out_scores import HeldOutScores
 from ..judge.histograms import QualityCounts
+from ..model.default.coefficients import Coefficients
+from ..model.default.fit import FitParts
 from ..model.default.joint_counts import JointCounts
 from ..model.default.words import WordCoefficients
 from ..model.em import Expected
@@ -127,6 +129,8 @@ def save_model(
     expected, learned, parts = state.expected, state.tuning.learned, dict[str, bytes]()
     if learned is not None and fitted.has_weighted_columns:
         parts["joint"] = learned.joint.to_bytes()
+        if learned.coefficients is not None:
+            parts["coefficients"] = learned.coefficients.to_bytes()
         parts |= {f"words of {name}": words.to_bytes() for name, words in learned.words.items()}
     if kept is not None:
         parts["rows"] = model_file.rows_to_bytes(kept)
@@ -183,13 +187,16 @@ def _fitted_model_of(
 
 
 def _stored_tuning(data: JsonObject, counts: Counts, parts: Mapping[str, bytes]) -> Tuning:
-    """Return what was tuned, with the joint counts and the coefficients of words that stand in parts of their own."""
+    """Return what was tuned, with the joint counts and the coefficients that stand in parts of their own."""
 
     def words(name: str) -> WordCoefficients:
         return WordCoefficients.of_bytes(parts[f"words of {name}"], counts.columns[name].lexicon, len(counts.classes))
 
-    joint = JointCounts.of_bytes(parts["joint"], counts.classes) if "joint" in parts else None
-    return Tuning.from_json(data, counts.classes, joint, words)
+    classes = counts.classes
+    if "joint" not in parts:
+        return Tuning.from_json(data, classes, None)
+    cells = Coefficients.of_bytes(parts["coefficients"], len(classes)) if "coefficients" in parts else None
+    return Tuning.from_json(data, classes, FitParts(JointCounts.of_bytes(parts["joint"], classes), cells, words))
 
 
 def _with_scores(fitted: FittedClassifier, about: JsonObject) -> FittedClassifier:

@@ -16,8 +16,7 @@ from ..data.schema import Schema
 from ..judge.metrics import LEAST_PROBABILITY
 from ..stats import Axis, Counts
 from .column_parts import ColumnPart
-from .default.fit import DefaultFit, WordCoefficientsOf
-from .default.joint_counts import JointCounts
+from .default.fit import DefaultFit, FitParts
 from .leave_one_out import PriorWithout, leave_one_out_log_joint, remaining_rows, rows_at, truth_of
 from .recipe import RECIPE, Recipe
 from .scorer import softened
@@ -88,8 +87,8 @@ class Tuning:
         } | beside  # fmt: skip
 
     @classmethod
-    def from_json(cls, data: JsonObject, classes: Axis, joint: JointCounts | None, words: WordCoefficientsOf) -> Tuning:
-        """Return the tuning that `to_json` described; joint counts and coefficients of words are stored elsewhere."""
+    def from_json(cls, data: JsonObject, classes: Axis, beside: FitParts | None) -> Tuning:
+        """Return the tuning that `to_json` described; joint counts and coefficients are stored elsewhere."""
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
         if (bias is not None and len(bias) != len(classes)) or not LEAST_SCALE <= data["scale"] <= LARGEST_SCALE:
             raise KeyError("bias or scale")
@@ -101,9 +100,9 @@ class Tuning:
         else:
             own["smoothing"] = None if chosen is None else float(chosen)
         if "learned" in data:
-            if joint is None:
+            if beside is None:
                 raise KeyError("joint")
-            own["learned"] = DefaultFit.from_json(data["learned"], len(classes), joint, words)
+            own["learned"] = DefaultFit.from_json(data["learned"], len(classes), beside)
         return cls(**(dict(data) | own))
 
     def smoothing_lines(self) -> list[str]:

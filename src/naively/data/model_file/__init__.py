@@ -19,8 +19,8 @@ What is expected of rows without a label, if there is any, comes behind all that
 ``(expected)`` before the name of the column, and alone for the rows of the classes.
 
 Named parts come last, each a row of its own with the mark ``(part)`` before its name: what is no table of counts, as a
-stream of Arrow. A model has the parts ``joint`` (what the default model counts of several columns at once), ``words``
-of each column of texts (their coefficients) and ``rows`` (the rows that it retains).
+stream of Arrow. A model has the parts ``joint`` (what the default model counts of several columns at once),
+``coefficients``, ``words of`` each column of texts (their coefficients) and ``rows`` (the rows that it retains).
 
 The footer's key ``naively`` is JSON: what the table cannot say (types of labels, labels without rows, those declared,
 the order of the columns), whatever the caller adds (``about``), and last the SHA-256 of all other bytes of the file.

@@ -6,7 +6,6 @@ columns, then of triples, each as far as held-out rows want them. The ridge of w
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +17,8 @@ import numpy as np
 from ..._kernels import fit_coefficients
 from ..._linear_algebra import dot, product
 from ..._threads import threads_here
-from ..._types import Codes, Floats, JsonObject, Longs, Places
+from ..._types import Codes, Floats, Longs, Places
+from ...data.model_file import arrays_of_bytes, arrays_to_bytes
 from ...stats.accumulators import offsets_of
 from ..recipe import Recipe
 from .grid import Cells, Grid
@@ -126,25 +126,28 @@ class Coefficients:
         """Return where the coefficients lie."""
         return CellLayout(grid, self.pairs, self.triples, self.merged_bins, self.most_merged)
 
-    def to_json(self) -> JsonObject:
-        """Return it as plain data."""
-        data = b64encode(self.table.astype("<f4").tobytes()).decode("ascii")
+    def to_bytes(self) -> bytes:
+        """Return the coefficients as bytes, for a file; of two classes those of the second, as they are opposite."""
+        table = self.table[:, 1:] if self.table.shape[1] == 2 else self.table
         merged = {"merged_bins": self.merged_bins, "most_merged": self.most_merged}
         parts = {"pairs": [list(part) for part in self.pairs], "triples": [list(part) for part in self.triples]}
         means = {"triple_means": self.triple_means.tolist()}
-        return {**parts, "table": data, "ridges": dict(self.ridges), **merged, **means}
+        said = {**parts, "ridges": dict(self.ridges), **merged, **means}
+        return arrays_to_bytes({"table": table.astype(np.float32)}, said)
 
     @classmethod
-    def from_json(cls, data: JsonObject, classes: int) -> Coefficients:
-        """Return what to_json described."""
-        flat = np.frombuffer(b64decode(data["table"]), dtype="<f4")
-        if len(flat) == 0 or len(flat) % classes or not np.isfinite(flat).all():
+    def of_bytes(cls, stored: bytes, classes: int) -> Coefficients:
+        """Return the coefficients that `to_bytes` wrote."""
+        arrays, data = arrays_of_bytes(stored)
+        flat, width = arrays["table"], 1 if classes == 2 else classes
+        if len(flat) == 0 or len(flat) % width or not np.isfinite(flat).all():
             raise KeyError("coefficients")
         pairs, triples = (tuple(tuple(map(int, part)) for part in data[name]) for name in ("pairs", "triples"))
         if any(len(part) != 2 for part in pairs) or any(len(part) != 3 for part in triples):
             raise KeyError("coefficients")
         ridges = {str(name): float(ridge) for name, ridge in data["ridges"].items()}
-        table = flat.reshape(-1, classes).astype(np.float64)
+        table = flat.reshape(-1, width).astype(np.float64)
+        table = np.hstack([-table, table]) if classes == 2 else table
         means = np.array(data["triple_means"], dtype=np.float64).reshape(-1, classes)
         if len(means) != len(triples):
             raise KeyError("coefficients")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,14 @@ from .words import WORD_TERMS, WordCoefficients
 WordCoefficientsOf = Callable[[str], WordCoefficients]  # of a column of texts
 
 WITH_WORDS = "coefficients of words"  # what `DefaultFit.loss` calls the loss with them
+
+
+class FitParts(NamedTuple):
+    """What a file holds of a fit beside its plain data."""
+
+    joint: JointCounts
+    coefficients: Coefficients | None
+    words: WordCoefficientsOf
 
 
 @dataclass(frozen=True)
@@ -69,13 +78,12 @@ class DefaultFit:
             "loss": dict(self.loss),
             "rows": self.rows,
             "copies": self.copies,
-            "coefficients": None if self.coefficients is None else self.coefficients.to_json(),
             "words": list(self.words),
         }
 
     @classmethod
-    def from_json(cls, data: JsonObject, classes: int, joint: JointCounts, words: WordCoefficientsOf) -> DefaultFit:
-        """Return what to_json described; joint counts and coefficients of words are stored elsewhere."""
+    def from_json(cls, data: JsonObject, classes: int, beside: FitParts) -> DefaultFit:
+        """Return what to_json described; joint counts and coefficients are stored elsewhere."""
         if any(len(one) != 4 for one in data["weights"]):
             raise KeyError("weights")
         weights = {Term(kind, level, tuple(columns)): float(by) for kind, level, columns, by in data["weights"]}
@@ -85,7 +93,7 @@ class DefaultFit:
         finite = np.isfinite([*weights.values(), *settings.values(), *bias, *loss.values()]).all() and loss
         if len(bias) != classes or not finite:
             raise KeyError("weights")
-        cells = None if data["coefficients"] is None else Coefficients.from_json(data["coefficients"], classes)
+        joint, cells, words = beside
         of_words = {name: words(name) for name in data["words"]}
         if cells is not None and not cells.fits(joint.grid):
             raise KeyError("coefficients")
