@@ -31,7 +31,7 @@ import naively as nv
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 TEXTS = ("sms-spam", "trec-questions", "reuters-r8")
 LARGE = ("kdd99-10pct",)  # left out by --quick
-WHOLE = ("adult", "bank-marketing")  # more rows than are kept
+WHOLE = ("adult", "bank-marketing")  # the largest tables
 FEWEST_ROWS, ENOUGH, KEPT = 500, 5_000, 20_000
 PARTS, BATCHES, FIRST_BATCH, SMALL_BATCHES = 4, 20, 5, 100
 STREAMED, STREAM_FROM = 2_000, 10_000  # rows that come one by one, after so many

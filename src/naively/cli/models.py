@@ -145,7 +145,7 @@ def merge_command(common: Common, models: tuple[str, ...], out: str, keep_rows: 
 
     The result is the model of all their rows, with the settings of the first. The models must have the same columns
     with the same families. So several sites can fit one model without sharing rows. If all files hold rows (fit
-    --keep-rows), weights are fitted to these; without them they are the mean of the models' weights, by rows.
+    --keep-rows), the model is fitted to these; without them, what was fitted to the largest model stays.
     """
     from ..estimator.merge import merge_models
     from ..estimator.rows_in_files import refuse_rows_of_textbook

@@ -163,7 +163,7 @@ def ranges(x: AnyArray, threads: int = 1) -> tuple[Floats, Floats]:
     return least, largest
 
 
-# -- moments of single columns and of several columns counted as one matrix --------------------------------------------
+# -- moments of one column and of several ------------------------------------------------------------------------------
 
 
 def moments_of_column(moments: Moments, at: int, name: str) -> Moments:

@@ -380,7 +380,7 @@ def in_file(source: File, at: int, begin: int) -> Iterator[None]:
         raise placed from None
 
 
-# -- reads the next blocks of rows while these are counted -------------------------------------------------------------
+# -- the next blocks, read meanwhile -----------------------------------------------------------------------------------
 
 
 # Blocks that are read ahead of the counting.

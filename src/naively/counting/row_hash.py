@@ -188,7 +188,7 @@ NO_TABLES = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint64)
 WEIGHT_OF_ONE = int(number_hashes(np.ones((1, 1)), multipliers(WEIGHT, 1))[0])
 
 
-# -- an order of rows that follows from their content and not from how the table is written ----------------------------
+# -- the order of rows by their content --------------------------------------------------------------------------------
 
 
 # Into so many parts the range of a column is cut. No round number, and not from the edge on: numbers that people write

@@ -303,7 +303,7 @@ def text_bytes(table: pa.Table, texts: Sequence[str]) -> Longs:
     return found
 
 
-# -- samples of rows as bytes of Arrow ---------------------------------------------------------------------------------
+# -- samples as bytes of Arrow -----------------------------------------------------------------------------------------
 
 
 # What stands beside the cells of a row, in this order, behind the columns of the table.

@@ -248,7 +248,7 @@ def _without_columns(counts: Counts, names: Collection[str]) -> Counts:
     return Counts(counts.classes, counts.rows, columns)
 
 
-# -- a model of each file of several -----------------------------------------------------------------------------------
+# -- a model of each file ----------------------------------------------------------------------------------------------
 
 
 def model_of_rows(

@@ -130,7 +130,7 @@ def _scores_of_file(parameters: Parameters, rows: FileRows, cv: SplitsLike, grou
     return scores
 
 
-# -- scores of the rows that a model keeps -----------------------------------------------------------------------------
+# -- rows that a model retains -----------------------------------------------------------------------------------------
 
 
 def scores_of_kept_rows(parameters: Parameters, state: FittedState, cv: int) -> tuple[Scores, Scores | None]:
@@ -156,7 +156,7 @@ def scores_of_kept_rows(parameters: Parameters, state: FittedState, cv: int) -> 
     return scores, scores_of_folds(textbook, rows, schema, splits, whole=whole)
 
 
-# -- models from files and the scores of their folds -------------------------------------------------------------------
+# -- folds of files ----------------------------------------------------------------------------------------------------
 
 
 # Scores keep a probability for each row and class, and about 100 bytes beside it; of more cells than this, only some

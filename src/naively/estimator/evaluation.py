@@ -103,7 +103,7 @@ def parts_of_file(
     return each_block(rows.source, fitted.schema, ask_block, fitted.parameters.n_jobs, more)
 
 
-# -- rows that were counted --------------------------------------------------------------------------------------------
+# -- rows that were counted, by models without them --------------------------------------------------------------------
 
 
 class AnswersWithoutRows(NamedTuple):

@@ -125,8 +125,8 @@ def fit_files(
         Folds are stratified. Up to 100,000 rows are kept in memory while they are counted, and are scored as
         `cross_validate` scores them. More rows take one more pass: the counts of each fold are subtracted from the
         total, and cv + 1 models are held in memory. Of very many rows some are scored: as many as 2**21 probabilities
-        allow. With `keep_counts`, the rows that are
-        kept are scored: all of them, or at most 50,000, whose folds are subtracted from the counts of all rows.
+        allow. With `keep_counts`, the rows that are kept are scored: all of them, or at most 50,000, whose folds are
+        subtracted from the counts of all rows.
     keep_counts : str or Path, optional
         A folder to keep the counts of each file in; a file is read again only if it changed. Unless the model is the
         textbook model, up to 50,000 rows of each file are kept there, too, as they are: the model is then that of one
@@ -137,8 +137,8 @@ def fit_files(
         With `keep_counts`: how much a file counts, compared with the next newer one. With 0.9, rows of the newest file
         weigh 1, those of the file before 0.9, then 0.81.
     keep_rows : bool, default=True
-        With `keep_counts`: whether rows are kept in the folder. Without them, weights are the mean of those of each
-        file, which is less accurate if files have fewer than some thousand rows.
+        With `keep_counts`: whether rows are kept in the folder. Without them, the counts of all files are added, but
+        what was fitted is that of the largest file, which is less accurate.
     progress : callable or bool, optional
         Called with the rows and bytes done so far, and the bytes there are; None if that is not known, as of a stream.
         True shows a bar on stderr, if that is a terminal, from the second second on.

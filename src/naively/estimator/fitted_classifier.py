@@ -170,7 +170,7 @@ class FittedClassifier:
         return 1.0 / scale_and_bias(self)[0]
 
 
-# -- whether what was tuned on top of the counts is of use to the settings ---------------------------------------------
+# -- whether what was tuned is of use, and current ---------------------------------------------------------------------
 
 
 def weights_in_use(parameters: Parameters, tuning: Tuning) -> DefaultFit | None:
@@ -269,7 +269,7 @@ def _used_meanwhile(fitted: FittedClassifier) -> str:
     return "The old weights of the default model are"
 
 
-# -- from a fitted state to the model that answers ---------------------------------------------------------------------
+# -- from a state to the model that answers ----------------------------------------------------------------------------
 
 
 def estimated_model(fitted: FittedClassifier) -> TableModel:

@@ -65,8 +65,8 @@ class NaiveBayes(DeferredEstimator):
     model : {"auto", "textbook"}, default="auto"
         "auto" is the default model: values of single columns, pairs of columns, and a linear and a quadratic term of
         all columns, with weights fitted to the log loss of held-out rows, and coefficients of values, pairs, triples
-        and words if they lower it. "textbook": columns are independent within a class, each
-        by its family. Fewer than 50 rows or more than 300 classes get the textbook model.
+        and words if they lower it. "textbook": columns are independent within a class, each by its family. Fewer than
+        50 rows or more than 300 classes get the textbook model.
     estimate : {"bayes", "map", "mle"}, default="bayes"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
     smoothing : float or "auto", default=1.0

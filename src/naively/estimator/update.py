@@ -246,8 +246,7 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     if isinstance(rows, Rows) and isinstance(rows.source, Frame):
         check_widths(rows.source, state.schema, counts)
     part, joint = counted_again(parameters, state, rows)
-    gone = part.value()
-    left, measured = without_words(counts - gone), None
+    left, measured = without_words(counts - part.value()), None
     if state.information is not None:
         measured = NumberInformation(measured=state.information.measured)
     weights, known, schema = state.row_weights, set(left.classes.labels), replace(state.schema, hints=())
@@ -336,10 +335,10 @@ def times_weight(fitted: FittedClassifier, weight: float) -> FittedClassifier:
     state = fitted.state
     state = replace(state, counts=LiveCounts(state.schema, value=state.counts.value * weight))
     learned = state.tuning.learned
-    if state.kept is None and learned is not None:
-        state = replace(state, tuning=replace(state.tuning, learned=replace(learned, joint=learned.joint * weight)))
     if state.kept is not None:
         state = replace(state, kept=state.kept * weight, row_weights=None).changed_by(np.inf)
+    elif learned is not None:
+        state = replace(state, tuning=replace(state.tuning, learned=replace(learned, joint=learned.joint * weight)))
     return FittedClassifier(fitted.parameters, stale(state))
 
 
@@ -387,7 +386,7 @@ def own_rows(state: FittedState) -> Floats:
     return divide(counts.rows, np.array([weights.get(label, 1.0) for label in counts.classes.labels]))
 
 
-# -- columns of which no row of a model had a value take the type that they have in other models -----------------------
+# -- columns without any value: their type is that of other models, or of rows that come -------------------------------
 
 
 def with_types_of_others(models: Sequence[FittedClassifier]) -> list[FittedClassifier]:

@@ -176,7 +176,7 @@ def matrix_name(key: str) -> str:
     return f"{INSIDE}rest {key}"
 
 
-# -- terms of the score times a weight ---------------------------------------------------------------------------------
+# -- likelihoods times a weight ----------------------------------------------------------------------------------------
 
 
 # A class that a likelihood rules out keeps a finite score under a weight: the least that all terms together can hold.

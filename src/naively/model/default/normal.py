@@ -1,10 +1,10 @@
 """Linear and quadratic terms: normal densities of all columns at once, so that nothing common to two counts twice.
 
-Features are the numbers, and for each column of categories directions in which its indicators differ; a missing value
-is 0, the mean. With one covariance for all classes the log-density is linear in the features, up to what all classes
-share (discriminant analysis). With one for each class it is quadratic: on the leading principal components of the
-features, and shrunk towards the covariance within all classes (Friedman 1989). How many components and how far to
-shrink is chosen by the loss of held-out rows.
+Features are the numbers, and for each column of categories directions in which its indicators differ. With one
+covariance for all classes the log-density is linear in the features, up to what all classes share (discriminant
+analysis); a missing value contributes nothing to it. With one for each class it is quadratic: on the leading principal
+components of the features, in which a missing value is 0, the mean; and shrunk towards the covariance within all
+classes (Friedman 1989). How many components and how far to shrink is chosen by the loss of held-out rows.
 """
 
 from __future__ import annotations

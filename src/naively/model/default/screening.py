@@ -1,8 +1,7 @@
-"""Screening a wide table: which of its columns are counted in pairs, and which of them are shown in each row.
+"""Screening a wide table: which of its columns are counted in pairs.
 
-A column that was chosen because of a row looks better in that row than it is. So the choice is made again without each
-fold of the rows; where weights are fitted, a column counts as missing in the rows of every fold without which it was
-not chosen.
+A column that was chosen because of a row looks better in that row than it is. So half of the rows choose the columns,
+and weights are fitted on the other half.
 """
 
 from __future__ import annotations
