@@ -120,7 +120,7 @@ def test_labels_and_mixed_tables_are_screened_alike():
     assert scored(mixed, both[1], truth)[0] > 0.75
 
 
-NOISE = {"300 × 500": (300, 500, 4), "200 × 2,000": (200, 2000, 3)}
+NOISE = {"300 × 500": (300, 500, 4), "200 × 2,000": (200, 2000, 2)}
 MUCH_NOISE = {"300 × 5,000": (300, 5000, 4), "200 × 20,000": (200, 20_000, 3)}
 
 
