@@ -137,7 +137,7 @@ def unicode_rules(pairs: bool) -> JsonObject:
     first = f"(?=[{WORD}])[{unspaced}]"
     below = f"[{STACKERS}](?:{JOINER}*(?=[{WORD}])[{clusters}])?"
     cluster = f"{first}(?:{below}|{MARK}|[{AM}]|{JOINER}+(?={MARK}|{first}))*" if pairs else NOTHING
-    sign = f"(?:[{characters(EMOJI)}]|(?:\u2139|(?![{WORD}\\p{{M}}\\s])[\u0080-\u3299])(?=\ufe0f))"
+    sign = f"(?:[{characters(EMOJI)}]|(?:\u2139|(?![{WORD}\\p{{M}}\\s\u200c\u200d])[\u0080-\u3299])(?=\ufe0f))"
     more = f"[\\p{{M}}{characters('1F3FB-1F3FF E0020-E007F')}]*"
     emoji = f"{sign}{more}(?:\u200d(?:{sign}|[\u2194\u2195]){more})*"
     flag, key = f"[{characters('1F1E6-1F1FF')}]{{2}}", f"[0-9#*](?={KEYCAP}){more}"
