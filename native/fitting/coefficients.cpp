@@ -24,25 +24,36 @@ struct Pass {
     double* slope;         // [cell][2][width]: slopes and curvatures
 };
 
-// Two classes: a row has one score, that of the second class less that of the first.
+// A slope and a curvature, added together.
+using Pair __attribute__((vector_size(2 * sizeof(double)))) = double;
+
+// Two classes: a row has one score, that of the second class less that of the first. Even rows and odd ones have sums
+// of their own, [cell][2][slope and curvature], since neighbors are often of the same cell and would wait for each
+// other.
+template <bool Taken, bool Asked>
 void pass_of_two(const CoefficientRows& rows, size_t begin, size_t end, const Pass& pass) {
-    for (size_t row = begin; row < end; row += LANES) {
-        size_t n = std::min<size_t>(LANES, end - row);
-        double z[LANES] = {};
-        for (size_t i = 0; i < n; ++i) {
-            if (pass.taken) rows.scores[row + i] += pass.step[pass.taken[row + i]];
+    auto some = [&](size_t row, auto count) {
+        double z[LANES] = {}, own[LANES] = {}, weight[LANES] = {};
+        for (size_t i = 0; i < count; ++i) {
             z[i] = rows.scores[row + i];
+            if (Taken) z[i] = rows.scores[row + i] += pass.step[pass.taken[row + i]];
+            own[i] = rows.classes[row + i], weight[i] = rows.weights[row + i];
         }
-        if (!pass.asked) continue;
-        Vec x = load(z), below = choose(Mask(x > all(0.0)), all(0.0) - x, x), e = exponential(below);
-        Vec less = e / (all(1.0) + e), p = choose(Mask(x > all(0.0)), all(1.0) - less, less);
-        Vec curve = p * (all(1.0) - p);
-        for (size_t i = 0; i < n; ++i) {
-            double weight = rows.weights[row + i];
-            double* at = pass.slope + 2 * size_t(pass.asked[row + i]);
-            at[0] += weight * (p[i] - rows.classes[row + i]), at[1] += weight * curve[i];
+        if (!Asked) return;
+        Vec x{z[0], z[1], z[2], z[3]}, below = choose(Mask(x > all(0.0)), all(0.0) - x, x), e = exponential(below);
+        Vec less = e / (all(1.0) + e), p = choose(Mask(x > all(0.0)), all(1.0) - less, less), by = load(weight);
+        Vec slope = by * (p - load(own)), curve = by * (p * (all(1.0) - p));
+        for (size_t i = 0; i < count; ++i) {
+            double* at = pass.slope + 4 * size_t(pass.asked[row + i]) + 2 * (i % 2);
+            Pair sum;
+            std::memcpy(&sum, at, sizeof sum);
+            sum += Pair{slope[i], curve[i]};
+            std::memcpy(at, &sum, sizeof sum);
         }
-    }
+    };
+    size_t row = begin;
+    for (; row + LANES <= end; row += LANES) some(row, std::integral_constant<size_t, LANES>{});
+    if (row < end) some(row, end - row);
 }
 
 // Several classes: the lanes of a vector are classes.
@@ -79,7 +90,11 @@ void pass_of_many(const CoefficientRows& rows, size_t begin, size_t end, const P
 }
 
 void pass_over(const CoefficientRows& rows, size_t begin, size_t end, const Pass& pass) {
-    if (rows.width == 1) return pass_of_two(rows, begin, end, pass);
+    if (rows.width == 1) {
+        if (!pass.taken) return pass_of_two<false, true>(rows, begin, end, pass);
+        return pass.asked ? pass_of_two<true, true>(rows, begin, end, pass)
+                          : pass_of_two<true, false>(rows, begin, end, pass);
+    }
     with_constant<MOST_CLASS_VECTORS>(rows.width / LANES,
                                       [&](auto c) { pass_of_many<decltype(c)::value>(rows, begin, end, pass); });
 }
@@ -207,9 +222,12 @@ double fit_coefficients(const CoefficientRows& rows, const CoefficientTable* all
     auto pass = [&](const CoefficientTable* next) {
         size_t pieces = next ? std::clamp<size_t>(rows.rows / (8 * (next->cells + 1)), 1, most) : most;
         run_pieces(pieces, pieces * CELLS_PER_THREAD, run, [&](size_t piece) {
-            if (next) slopes[piece].assign((next->cells + 1) * 2 * width, 0.0);
+            if (next) slopes[piece].assign((next->cells + 1) * (width == 1 ? 4 : 2 * width), 0.0);
             Pass both{last ? last->codes : nullptr, step.data(), next ? next->codes : nullptr, slopes[piece].data()};
             pass_over(rows, rows.rows * piece / pieces, rows.rows * (piece + 1) / pieces, both);
+            for (size_t cell = 0; next && width == 1 && cell < next->cells; ++cell)
+                for (size_t i = 0; i < 2; ++i)
+                    slopes[piece][2 * cell + i] = slopes[piece][4 * cell + i] + slopes[piece][4 * cell + 2 + i];
         });
         for (size_t piece = 1; next && piece < pieces; ++piece)
             for (size_t i = 0; i < slopes[0].size(); ++i) slopes[0][i] += slopes[piece][i];
@@ -279,16 +297,20 @@ double fit_coefficients(const CoefficientRows& rows, const CoefficientTable* all
             moved += width;
         }
     };
+    Numbers gains(count, INFINITY);  // of each table's last step
     for (size_t cycle = 0; cycle < cycles; ++cycle) {
         double gain = 0.0;
         std::copy_n(rows.scores, rows.rows * width, before.data());
         copy_values();
         for (size_t t = 0; t < count; ++t) {
             const CoefficientTable& table = tables[t];
+            // Those that gained so little that all such tables together are within the tolerance are passed over.
+            if (gains[t] * double(count) <= enough * loss) continue;
             pass(&table);
-            gain += table.positions
-                        ? smooth_steps(table, width, slopes[0].data(), step.data(), table.values, table.line, work)
-                        : free_steps(table, width, slopes[0].data(), step.data(), table.values);
+            gains[t] = table.positions
+                           ? smooth_steps(table, width, slopes[0].data(), step.data(), table.values, table.line, work)
+                           : free_steps(table, width, slopes[0].data(), step.data(), table.values);
+            gain += gains[t];
             for (size_t c = 0; c < width; ++c) step[table.cells * width + c] = 0.0;  // a missing value
         }
         if (last) pass(nullptr);

@@ -40,7 +40,10 @@ def product(a: AnyArray, b: AnyArray) -> AnyArray:
 
 def dot(a: AnyArray, b: AnyArray) -> float:
     """Return the sum of the products of two vectors."""
-    return float(product(a, b))
+    kind = np.float32 if a.dtype == b.dtype == np.float32 else np.float64
+    out: AnyArray = np.empty(1, kind)
+    _kernels.multiply_vector(np.asarray(a, kind)[None], np.ascontiguousarray(b, kind), out, threads_here())
+    return float(out[0])
 
 
 def squared(lines: AnyArray) -> Floats:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -50,18 +49,31 @@ class CellLayout:
     most_merged: int = 0
 
     @cached_property
-    def sizes(self) -> list[int]:
+    def places(self) -> Longs:
+        """The columns of each pair and triple among those of the grid, then merged ones, then one of a single code."""
+        columns = len(self.grid.names)
+        place = {column: columns + at for at, column in enumerate(self.merged_codes)}
+        triples = [tuple(place[column] for column in triple) for triple in self.triples]
+        pairs = [(*pair, columns + len(place)) for pair in self.pairs]
+        return np.array([*pairs, *triples], dtype=np.int64).reshape(-1, 3)
+
+    @cached_property
+    def codes_of_columns(self) -> Longs:
+        """How many codes each of these columns has."""
+        merged = [int(own.max()) + 1 for own in self.merged_codes.values()]
+        return np.concatenate([np.diff(self.grid.offsets), np.array([*merged, 1], dtype=np.int64)])
+
+    @cached_property
+    def sizes(self) -> Longs:
         """How many cells each column has, then all rows together, then each pair, then each triple."""
-        codes = np.diff(self.grid.offsets).tolist()
-        columns = [len(bins.coarse) for bins in self.grid.numbers] + codes[len(self.grid.numbers) :]
-        merged = {column: int(own.max()) + 1 for column, own in self.merged_codes.items()}
-        pairs = [codes[i] * codes[j] for i, j in self.pairs]
-        return [*columns, 1, *pairs, *(merged[i] * merged[j] * merged[k] for i, j, k in self.triples)]
+        numbers, codes = self.grid.numbers, self.codes_of_columns
+        columns = [*(len(bins.coarse) for bins in numbers), *codes[len(numbers) : self.columns].tolist(), 1]
+        return np.concatenate([np.array(columns, dtype=np.int64), codes[self.places].prod(axis=1)])
 
     @cached_property
     def starts(self) -> Longs:
         """Where the coefficients of each table begin."""
-        return offsets_of(np.array(self.sizes, dtype=np.int64))
+        return offsets_of(self.sizes)
 
     @property
     def columns(self) -> int:
@@ -88,26 +100,16 @@ class CellLayout:
 
     def codes(self, cells: Cells) -> Codes:
         """Return the cell of each row in each table, [table, row]; the one after the last for a missing value."""
-        grid, numbers = self.grid, len(self.grid.numbers)
-        out = np.empty((len(self.sizes), len(cells)), dtype=np.int32)
-        sizes = np.diff(grid.offsets)
-        for column in range(self.columns):
-            self._fill(out, column, cells.fine[:, column] if column < numbers else cells.codes[:, column])
-        out[self.columns] = 0
-        for table, (i, j) in enumerate(self.pairs, self.columns + 1):
-            a, b = cells.codes[:, i], cells.codes[:, j]
-            self._fill(out, table, np.where((a >= 0) & (b >= 0), a * np.int32(sizes[j]) + b, np.int32(-1)))
-        known = {column: np.append(own, np.int32(-1)) for column, own in self.merged_codes.items()}
-        merged = {column: own[np.minimum(cells.codes[:, column], len(own) - 1)] for column, own in known.items()}
-        for table, (i, j, k) in enumerate(self.triples, self.columns + 1 + len(self.pairs)):
-            cell = (merged[i] * np.int32(known[j].max() + 1) + merged[j]) * np.int32(known[k].max() + 1) + merged[k]
-            self._fill(out, table, np.where((merged[i] >= 0) & (merged[j] >= 0) & (merged[k] >= 0), cell, np.int32(-1)))
-        return out
-
-    def _fill(self, out: Codes, table: int, cells: Codes) -> None:
-        """Enter the cells of a table; those out of range are missing values."""
-        size = np.int32(self.sizes[table])
-        np.copyto(out[table], np.where((cells >= 0) & (cells < size), cells, size))
+        of_grid, one = cells.codes.T, np.zeros((1, len(cells)), dtype=np.int32)
+        merged = [np.append(own, np.int32(-1))[of_grid[column]] for column, own in self.merged_codes.items()]
+        known = np.vstack([of_grid, *merged, one])
+        sizes = self.codes_of_columns.astype(np.int32)[self.places].T[:, :, None]
+        first, second, third = (known[place] for place in self.places.T)
+        together = (first * sizes[1] + second) * sizes[2] + third
+        together[(first | second | third) < 0] = -1
+        out = np.vstack([cells.fine.T, of_grid[len(self.grid.numbers) :], one, together])
+        # As numbers without a sign, missing values are the largest.
+        return np.minimum(out.view(np.uint32), self.sizes.astype(np.uint32)[:, None], order="C").view(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,16 +187,18 @@ class Problem:
     @classmethod
     def of(cls, layout: CellLayout, counts: TermCounts, rows: FittingRows) -> Problem:
         """Return the problem of some rows."""
-        names, fine = layout.grid.names, np.split(counts.joint.fine.sum(axis=0), layout.grid.fine_offsets[1:-1])
+        names, places = layout.grid.names, counts.positions
         order = np.array([*sorted(range(len(names)), key=names.__getitem__), *range(len(names), len(layout.sizes))])
-        numbers = len(layout.grid.numbers)
-        positions = [standard_positions(fine[t]) if t < numbers else np.zeros(layout.sizes[t]) for t in order]
-        return cls(layout, order, layout.codes(rows.cells)[order], rows.y, np.concatenate(positions), counts.recipe)
+        codes, sizes = layout.codes(rows.cells), layout.sizes
+        codes[: len(names)] = codes[order[: len(names)]]
+        of_columns = [places[t] if t < len(places) else np.zeros(sizes[t]) for t in order[: len(names)]]
+        positions = np.concatenate([*of_columns, np.zeros(int(sizes[len(names) :].sum()))])
+        return cls(layout, order, codes, rows.y, positions, counts.recipe)
 
     @cached_property
     def starts(self) -> Longs:
         """Where the coefficients of each table begin."""
-        return offsets_of(np.array(self.layout.sizes, dtype=np.int64)[self.order])
+        return offsets_of(self.layout.sizes[self.order])
 
     @property
     def tables(self) -> list[int]:
@@ -213,15 +217,6 @@ class Problem:
         out[numbers] = ridges[0] * np.array([recipe.deviation_pull, recipe.line_pull, 1.0])
         out[layout.columns] = recipe.bias_ridge, 0.0, 0.0
         return out[self.order[:tables]]
-
-
-def standard_positions(n: Floats) -> Floats:
-    """Return places 0, 1, 2, … less their mean over their standard deviation, given the rows at each."""
-    total = max(float(n.sum()), 1e-300)
-    place = np.arange(len(n), dtype=np.float64)
-    place -= dot(place, n) / total
-    deviation = float(np.sqrt(dot(place**2, n) / total))
-    return place / deviation if deviation > 0 else place
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,33 +285,37 @@ def layout_of(counts: TermCounts, rows: FittingRows, pairs: PairColumns, gains: 
     """Return which pairs and triples may have coefficients: those of largest gain, as far as rows can fill them."""
     recipe, grid, total = counts.recipe, counts.grid, float(rows.effective.sum())
     bins = int(np.clip(round(total**0.25), recipe.fewest_merged, recipe.most_merged))
-    layout = CellLayout(grid, (), (), bins, recipe.most_merged)
-    sizes, room = np.diff(grid.offsets), recipe.cells_per_row * total
-    order = np.lexsort((pairs.second, pairs.first, -gains)) if len(gains) else np.zeros(0, dtype=np.int64)
-    cells = np.cumsum((sizes[pairs.first] * sizes[pairs.second])[order]) if len(order) else np.zeros(0)
-    best = order[: min(int((cells <= room).sum()), recipe.most_tables)]
-    chosen = {(int(pairs.first[at]), int(pairs.second[at])): float(gains[at]) for at in best}
-    triples = triples_of({pair: gain for pair, gain in chosen.items() if gain > 0})
-    columns = {column for triple in triples for column in triple}
-    merged = {column: int(layout.merged(column).max()) + 1 for column in columns}
-    cells = np.cumsum([merged[i] * merged[j] * merged[k] for i, j, k in triples])
-    triples = triples[: min(int((cells <= room).sum()), recipe.most_tables)]
-    return CellLayout(grid, tuple(chosen), tuple(triples), bins, recipe.most_merged)
+    room = recipe.cells_per_row * total
+
+    def affordable(sizes: Longs) -> int:
+        return min(int((np.cumsum(sizes) <= room).sum()), recipe.most_tables)
+
+    order, sizes = np.lexsort((pairs.second, pairs.first, -gains)), np.diff(grid.offsets)
+    order = order[: affordable((sizes[pairs.first] * sizes[pairs.second])[order])]
+    chosen = np.stack([pairs.first[order], pairs.second[order]], axis=1)
+    helpful = gains[order] > 0
+    triples = triples_of(chosen[helpful], gains[order][helpful])[: recipe.most_tables]
+    layout = CellLayout(grid, tuple(map(tuple, chosen.tolist())), triples, bins, recipe.most_merged)
+    return replace(layout, triples=triples[: affordable(layout.sizes[len(layout.sizes) - len(triples) :])])
 
 
-def triples_of(pairs: Mapping[Columns, float]) -> list[Columns]:
+def triples_of(pairs: Longs, gains: Floats) -> tuple[Columns, ...]:
     """Return the triples that contain two of these pairs, those of the largest sum of gains first.
 
-    >>> triples_of({(0, 1): 3.0, (1, 2): 2.0, (3, 4): 9.0})
-    [(0, 1, 2)]
+    >>> triples_of(np.array([[0, 1], [1, 2], [3, 4]]), np.array([3.0, 2.0, 9.0]))
+    ((0, 1, 2),)
     """
-    partners: dict[int, set[int]] = {}
-    for i, j in pairs:
-        partners.setdefault(i, set()).add(j)
-        partners.setdefault(j, set()).add(i)
-    triples = {tuple(sorted((i, *both))) for i, others in partners.items() for both in combinations(sorted(others), 2)}
-    gains = {triple: sum(pairs.get(pair, 0.0) for pair in combinations(triple, 2)) for triple in triples}
-    return sorted(gains, key=lambda triple: (-gains[triple], triple))
+    columns = int(pairs.max(initial=-1)) + 1
+    gain = np.zeros((columns, columns))
+    gain[pairs[:, 0], pairs[:, 1]] = gains
+    first, second = np.triu_indices(len(pairs), 1)
+    both = np.sort(np.hstack([pairs[first], pairs[second]]), axis=1)
+    shared = both[:, 1:] == both[:, :-1]  # two pairs have at most one column in common
+    both = both[shared.any(axis=1)]
+    last = np.append(shared[shared.any(axis=1)], np.zeros((len(both), 1), dtype=bool), axis=1)
+    i, j, k = np.unique(both[~last].reshape(-1, 3), axis=0).T
+    order = np.lexsort((k, j, i, -(gain[i, j] + gain[i, k] + gain[j, k])))
+    return tuple(zip(*(part[order].tolist() for part in (i, j, k)), strict=True))
 
 
 def fitted_coefficients(
@@ -360,7 +359,7 @@ def fitted_coefficients(
     )  # as files hold them
     means = np.zeros((len(kept.triples), len(counts.prior)))
     for mean, place in zip(means, range(kept.columns + 1 + len(kept.pairs), len(kept.sizes)), strict=True):
-        n = np.bincount(state.problem.codes[place], rows.effective, kept.sizes[place] + 1)[:-1]
+        n = np.bincount(state.problem.codes[place], rows.effective, int(kept.sizes[place]) + 1)[:-1]
         mean[:] = product(n / float(rows.effective.sum()), table[kept.part(place)])
     about = kept.merged_bins, kept.most_merged, means
     return Coefficients(kept.pairs, kept.triples, table, path.chosen, *about), path.losses

@@ -24,7 +24,7 @@ from ..._threads import threads_here
 from ..._types import Flags, Floats, Longs, Matrix
 from ...stats import Axis
 from .grid import Cells, Grid
-from .rows import FittingRows, Term, Terms, first_clear, row_losses
+from .rows import FittingRows, Term, Terms, first_clear
 
 if TYPE_CHECKING:
     from .rows import CrossFit
@@ -257,8 +257,13 @@ def chosen_settings(cross: CrossFit, rows: NormalRows) -> dict[str, float]:
         scores = cross_normal(cross, x, moments, settings, folds, gaps)
         if scores is None:
             return [np.full(end, np.inf)] * len(settings)
-        by_weight = [[row_losses(prior + by * part[:, :end], y) for by in recipe.term_weights] for part in scores]
-        return [min(part, key=lambda rows: dot(weights, rows)) for part in by_weight]
+        return [best_weighted(part[:, :end]) for part in scores]
+
+    def best_weighted(scores: Floats) -> Floats:
+        by_weight = prior + np.array(recipe.term_weights)[:, None, None] * scores
+        by_weight -= by_weight.max(axis=1, keepdims=True)
+        out = np.log(np.exp(by_weight).sum(axis=1)) - by_weight[:, y, np.arange(end)]
+        return np.asarray(out[np.argmin(product(out, weights))])
 
     ridges = losses(rows.linear, features.moments, [(1.0, ridge) for ridge in recipe.linear_ridges], rows.gaps)
     best = first_clear(ridges, weights)

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..._kernels import Scorer
+from ..._linear_algebra import dot
 from ..._types import Codes, Floats, Longs, Matrix
 from ...families.family import padded
 from ...stats import Axis
@@ -19,7 +20,7 @@ from .coefficients import CellLayout, Coefficients
 from .grid import Grid
 from .joint_counts import JointCounts, log_shares
 from .normal import Features, QuadraticTable, add_linear, add_quadratic
-from .pairs import Columns, Interactions, add_pairs
+from .pairs import Interactions, add_pairs
 from .rows import Term
 from .values import ValueLayout, add_values
 
@@ -43,6 +44,17 @@ class TermCounts:
     def features(self) -> Features:
         """The features of the linear and the quadratic term."""
         return Features(self)
+
+    @cached_property
+    def positions(self) -> list[Floats]:
+        """Where the fine bins of each number lie: 0, 1, 2, … less their mean, over their standard deviation."""
+        out = []
+        for n in np.split(self.joint.fine.sum(axis=0), self.grid.fine_offsets[1:-1]) if self.grid.numbers else ():
+            total, place = max(float(n.sum()), 1e-300), np.arange(len(n), dtype=np.float64)
+            place -= dot(place, n) / total
+            deviation = float(np.sqrt(dot(place**2, n) / total))
+            out.append(place / deviation if deviation > 0 else place)
+        return out
 
     def levels(self, place: int) -> int:
         """Return how many categories of a column are ordinal levels."""
@@ -186,15 +198,10 @@ class TableBuilder:
 
     def _make_room(self, layout: CellLayout) -> None:
         """Make room for the interactions that have coefficients and are not there yet."""
-        have, sizes = set(self.interactions.all_columns), np.diff(self.counts.grid.offsets)
-        pairs: list[Columns] = [columns for columns in layout.pairs if columns not in have]
-        merged = tuple(layout.merged_codes.items())
-        place = {column: len(sizes) + at for at, column in enumerate(layout.merged_codes)}
-        triples = [tuple(place[column] for column in columns) for columns in layout.triples]
-        more = [int(codes.max(initial=-1)) + 1 for _, codes in merged]
-        self.interactions = self.interactions.with_more(
-            [*pairs, *triples], np.append(sizes, more).astype(np.int64), merged
-        )
+        have, sizes = set(self.interactions.all_columns), layout.codes_of_columns[:-1]
+        places = zip((*layout.pairs, *layout.triples), layout.places.tolist(), strict=True)
+        more = [tuple(place[: len(columns)]) for columns, place in places if columns not in have]
+        self.interactions = self.interactions.with_more(more, sizes, tuple(layout.merged_codes.items()))
 
     def tables(self, bias: Floats) -> ModelTables:
         """Return the tables with all that was added."""
