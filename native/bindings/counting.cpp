@@ -3,6 +3,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/levels.hpp"
 #include "bindings/text_columns.hpp"
+#include "counting/quantiles.hpp"
 
 using namespace nb::literals;
 
@@ -227,6 +228,39 @@ void mirror_products(ConstPlanes half, Labels places, Planes out) {
     kernels().mirror_products(half.data(), classes, features, places.data(), out.data());
 }
 
+// -- quantiles --------------------------------------------------------------------------------------------------------
+
+template <class Number>
+auto array_of(const std::vector<Number>& numbers) {
+    auto* own = new std::vector<Number>(numbers);
+    nb::capsule owner(own, [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
+    return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(own->data(), {own->size()}, owner);
+}
+
+WeightedValues weighted(const ConstVector& x, const ConstVector& weights) {
+    require(x.shape(0) == weights.shape(0), "There must be a weight for each number.");
+    return weighted_values(x.data(), weights.data(), x.shape(0));
+}
+
+auto groups_of_quantiles(const ConstVector& weights, size_t bins, double least) {
+    return array_of(quantile_groups({weights.data(), weights.data() + weights.shape(0)}, {bins, least, true}));
+}
+
+auto cuts_at_quantiles(const ConstVector& x, const ConstVector& weights, size_t bins, double least, bool even,
+                       size_t halvings, double tail) {
+    require(bins > 0, "There must be a bin.");
+    Numbers cuts;
+    without_gil(1,
+                [&](const Run&) { cuts = quantile_cuts(weighted(x, weights), {bins, least, even, halvings, tail}); });
+    return array_of(cuts);
+}
+
+auto spread_of_numbers(const ConstVector& x, const ConstVector& weights, const ConstVector& cuts, double clipped) {
+    Spread out;
+    without_gil(1, [&](const Run&) { out = spread_of(weighted(x, weights), cuts.data(), cuts.shape(0), clipped); });
+    return nb::make_tuple(array_of(out.bins), array_of(out.medians), out.low, out.high, out.center, out.deviation);
+}
+
 }  // namespace
 
 void bind_counting(nb::module_& m) {
@@ -267,6 +301,14 @@ void bind_counting(nb::module_& m) {
         "step"_a, "places"_a.noconvert(), "place_offsets"_a.noconvert(), "fine"_a.noconvert(), "codes"_a.noconvert(),
         "level"_a.noconvert(), "threads"_a,
         "Lay out numbers and labels: fine[row, column] and level[row, column] of numbers, codes[column, row] of both.");
+    m.attr("CUT_SHARE") = CUT_SHARE;
+    m.def("quantile_groups", &groups_of_quantiles, "weights"_a, "bins"_a, "least"_a = 3.0,
+          "A group for each of some ordered things, about equally many of them in each, from either end the same.");
+    m.def("quantile_cuts", &cuts_at_quantiles, "x"_a, "weights"_a, "bins"_a, "least"_a = 3.0, "even"_a = true,
+          "halvings"_a = 0, "tail"_a = 0.0,
+          "Cuts of a column of numbers with row weights; the outermost bin is halved while it holds so many rows.");
+    m.def("spread_of_numbers", &spread_of_numbers, "x"_a, "weights"_a, "cuts"_a, "clipped"_a,
+          "The weights and the medians of the bins of a column, its clipping range, and its mean and deviation then.");
     m.def("gather_numbers", &gather_numbers, "columns"_a, "valid"_a, "skipped"_a, "out"_a.noconvert(), "threads"_a,
           "out[column, row] = the numbers of columns that lie apart; NaN where a bit says that there is none.");
     m.def("hash_codes", &hash_codes, "codes"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(),

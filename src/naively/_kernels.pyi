@@ -88,6 +88,23 @@ def lay_out(numbers: Annotated[NDArray, dict(shape=(None, None), device='cpu', w
     Lay out numbers and labels: fine[row, column] and level[row, column] of numbers, codes[column, row] of both.
     """
 
+CUT_SHARE: float = 0.4494897427831781
+
+def quantile_groups(weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: int, least: float = 3.0) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """
+    A group for each of some ordered things, about equally many of them in each, from either end the same.
+    """
+
+def quantile_cuts(x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: int, least: float = 3.0, even: bool = True, halvings: int = 0, tail: float = 0.0) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    Cuts of a column of numbers with row weights; the outermost bin is halved while it holds so many rows.
+    """
+
+def spread_of_numbers(x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], cuts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], clipped: float) -> tuple:
+    """
+    The weights and the medians of the bins of a column, its clipping range, and its mean and deviation then.
+    """
+
 def gather_numbers(columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], valid: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], skipped: Sequence[int], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
     """
     out[column, row] = the numbers of columns that lie apart; NaN where a bit says that there is none.

@@ -42,7 +42,9 @@ def dot(a: AnyArray, b: AnyArray) -> float:
     """Return the sum of the products of two vectors."""
     kind = np.float32 if a.dtype == b.dtype == np.float32 else np.float64
     out: AnyArray = np.empty(1, kind)
-    _kernels.multiply_vector(np.asarray(a, kind)[None], np.ascontiguousarray(b, kind), out, threads_here())
+    line: AnyArray = np.asarray(a, kind)[None]
+    vector: AnyArray = np.ascontiguousarray(b, dtype=kind)
+    _kernels.multiply_vector(line, vector, out, threads_here())
     return float(out[0])
 
 

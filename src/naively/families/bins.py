@@ -16,7 +16,7 @@ from .._types import Codes, Floats
 from ..errors import IncompatibleCounts, InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table
-from ..stats.quantiles import cuts_after, ordered_groups, quantile_groups, value_weights, whole_neighbors
+from ..stats.quantiles import whole_neighbors
 from .categorical import Categorical, LogTable, LogTables, scored_values
 from .family import Settings, rounded_number, shown_label
 
@@ -170,12 +170,8 @@ def bin_widths(edges: Floats) -> Floats:
 
 def quantile_cuts(column: Floats, weights: Floats, bins: int | None = None) -> list[float]:
     """Return where to cut a column of numbers, so that about equally many fall into each bin."""
-    values, rows = value_weights(
-        np.where(np.isfinite(column), column, np.nan), weights
-    )  # infinite numbers are refused when they are counted
-    if len(values) < 2:
-        return []
-    most = bins or int(np.clip(rows.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
-    groups = quantile_groups(rows, most, TINY, ordered_groups)
-    found: list[float] = cuts_after(np.flatnonzero(np.diff(groups)), values, rows).tolist()
+    finite = np.where(np.isfinite(column), column, np.nan)  # infinite numbers are refused when they are counted
+    rows = float(weights[~np.isnan(finite)].sum())
+    most = bins or int(np.clip(rows / ROWS_OF_A_BIN, FEWEST, MOST))
+    found: list[float] = _kernels.quantile_cuts(finite, weights, most, TINY, even=False).tolist()
     return found

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ... import _kernels
 from ..._threads import in_threads
 from ..._types import Floats, Label, Mask
-from ...stats.quantiles import cuts_after, point_between, quantile_groups, value_weights
 from ..recipe import Recipe
 from .grid import Grid, LabelValues, NumberBins
 
@@ -118,64 +118,28 @@ class MeasuredColumn(NamedTuple):
 
 def measured_column(column: Floats, weights: Floats, recipe: Recipe, cuts: Floats | None = None) -> MeasuredColumn:
     """Return how the numbers of a column are distributed, given the weights of their rows; its cuts may be given."""
-    there = ~np.isnan(column) & (weights > 0)
-    x, w = column[there], weights[there]
-    values, value_rows = value_weights(x, w)  # sums over these do not depend on the order of the rows
-    cuts = cuts_between(values, value_rows, recipe) if cuts is None else cuts
-    fine = np.asarray(np.bincount(np.searchsorted(cuts, x), w, len(cuts) + 1), dtype=np.float64)
-    low, high = clipping_range(values, value_rows, recipe.clipped)
-    clipped = np.clip(values, low, high)
-    center = float((value_rows * clipped).sum() / value_rows.sum()) if len(values) else 0.0
-    deviation = float(np.sqrt((value_rows * (clipped - center) ** 2).sum() / value_rows.sum())) if len(values) else 0.0
+    column = np.ascontiguousarray(column)
+    cuts = fine_bins(column, weights, recipe) if cuts is None else cuts
+    fine, medians, low, high, center, deviation = _kernels.spread_of_numbers(column, weights, cuts, recipe.clipped)
     scale = 1 / deviation if deviation > 1e-12 * max(abs(low), abs(high)) else 0.0
-    middles = (bin_medians(x, w, fine) / 2 - center / 2) * 2 * scale
-    return MeasuredColumn(cuts, fine, middles, low, high, center, scale)
+    return MeasuredColumn(cuts, fine, (medians / 2 - center / 2) * 2 * scale, low, high, center, scale)
 
 
 def fine_bins(column: Floats, weights: Floats, recipe: Recipe) -> Floats:
-    """Return the cuts of a column of numbers."""
-    return cuts_between(*value_weights(column, weights), recipe)
-
-
-def cuts_between(values: Floats, value_rows: Floats, recipe: Recipe) -> Floats:
-    """Return the cuts of a column, given its different numbers in their order and the weight of the rows of each."""
-    if len(values) < 2:
-        return np.zeros(0)
-    wanted = np.clip(value_rows.sum() / recipe.rows_per_bin, recipe.fewest_bins, recipe.most_bins)
-    groups = quantile_groups(value_rows, int(wanted))
-    borders = {int(place) for place in np.flatnonzero(np.diff(groups))}
-    last = tail_cuts(value_rows[::-1], (groups == groups[-1])[::-1], recipe)
-    borders |= tail_cuts(value_rows, groups == 0, recipe) | {len(values) - 2 - place for place in last}
-    return cuts_after(np.array(sorted(borders), dtype=np.intp), values, value_rows)
-
-
-def tail_cuts(value_rows: Floats, outermost: Mask, recipe: Recipe) -> set[int]:
-    """Return where the outermost bin is cut further: far out, numbers differ most in their contribution."""
-    inner = np.cumsum(value_rows[outermost])
-    shares = (inner[-1] / 2**by for by in range(1, recipe.tail_halvings + 1))
-    places = (int(np.searchsorted(inner, share * (1 - 1e-9))) for share in shares if share >= recipe.tail_rows)
-    return {place for place in places if place < len(inner) - 1}
+    """Return the cuts of a column of numbers: quantiles, and more of them in the tails."""
+    rows = float(weights[~np.isnan(column)].sum())
+    wanted = int(np.clip(rows / recipe.rows_per_bin, recipe.fewest_bins, recipe.most_bins))
+    return _kernels.quantile_cuts(column, weights, wanted, halvings=recipe.tail_halvings, tail=recipe.tail_rows)
 
 
 def merged_bins(name: str, column: MeasuredColumn, bins: int, recipe: Recipe) -> NumberBins:
     """Return the bins of a measured column, merged to at most a number of coarse ones."""
-    fine = column.fine
-    coarse = quantile_groups(fine, bins) if bins and len(column.cuts) else np.zeros(len(fine), dtype=np.int64)
-    wider = quantile_groups(fine, recipe.value_bins[0])
+    fine, merged = column.fine, bins and len(column.cuts)
+    coarse = _kernels.quantile_groups(fine, bins) if merged else np.zeros(len(fine), dtype=np.int64)
+    wider = _kernels.quantile_groups(fine, recipe.value_bins[0])
     cuts, middles = tuple(column.cuts.tolist()), tuple(column.middles.tolist())
-    merged = tuple(coarse.tolist()), tuple(wider.tolist())
-    return NumberBins(name, cuts, *merged, middles, column.low, column.high, column.center, column.scale)
-
-
-def bin_medians(x: Floats, weights: Floats, fine: Floats) -> Floats:
-    """Return the median of the numbers in each fine bin, given the weights of the bins; 0 if there are none."""
-    if not len(x):
-        return np.zeros(len(fine))
-    order = np.argsort(x)
-    below, halves = np.cumsum(weights[order]), np.cumsum(fine) - fine / 2
-    sides = (np.searchsorted(below, halves + by * below[-1]) for by in (-1e-12, 1e-12))
-    first, second = (x[order][np.minimum(place, len(x) - 1)] for place in sides)
-    return np.asarray(first / 2 + second / 2)
+    groups = tuple(coarse.tolist()), tuple(wider.tolist())
+    return NumberBins(name, cuts, *groups, middles, column.low, column.high, column.center, column.scale)
 
 
 def without_middles(grid: Grid, touched: Mask) -> Grid:
@@ -192,22 +156,3 @@ def without_middles(grid: Grid, touched: Mask) -> Grid:
         middles = np.where(touched[begin:end], halfway, np.array(bins.middles))
         found.append(replace(bins, middles=tuple(middles.tolist())))
     return Grid(tuple(found), grid.labels)
-
-
-def clipping_range(values: Floats, value_rows: Floats, clipped: float) -> tuple[float, float]:
-    """Return the numbers beyond which such a proportion of the rows lies, at either end, given all in their order.
-
-    They lie between a number and its neighbor further in: so they are the number of no row, and there always is such a
-    neighbor. Where all but so few rows have the same number, all are clipped to it.
-    """
-    if not len(values):
-        return 0.0, 0.0
-    low, high = (
-        int(np.searchsorted(np.cumsum(part), clipped * value_rows.sum() * (1 - 1e-9)))
-        for part in (value_rows, value_rows[::-1])
-    )
-    high = len(values) - 1 - high
-    if low >= high:
-        return float(values[low]), float(values[low])
-    least, most = point_between(values[[low, high]], values[[low + 1, high - 1]]).tolist()
-    return least, max(least, most)

@@ -51,17 +51,23 @@ class CellLayout:
     @cached_property
     def places(self) -> Longs:
         """The columns of each pair and triple among those of the grid, then merged ones, then one of a single code."""
-        columns = len(self.grid.names)
-        place = {column: columns + at for at, column in enumerate(self.merged_codes)}
-        triples = [tuple(place[column] for column in triple) for triple in self.triples]
-        pairs = [(*pair, columns + len(place)) for pair in self.pairs]
-        return np.array([*pairs, *triples], dtype=np.int64).reshape(-1, 3)
+        columns, merged = len(self.grid.names), list(self.merged_codes)
+        place = np.zeros(columns, dtype=np.int64)
+        place[merged] = columns + np.arange(len(merged))
+        pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
+        pairs = np.column_stack([pairs, np.full(len(pairs), columns + len(merged))])
+        return np.vstack([pairs, place[np.array(self.triples, dtype=np.int64).reshape(-1, 3)]])
+
+    @cached_property
+    def merged_sizes(self) -> Longs:
+        """How many merged codes each column of the grid has."""
+        sizes, number = np.diff(self.grid.offsets), np.arange(self.columns) < len(self.grid.numbers)
+        return np.minimum(sizes, np.where(number, self.merged_bins, self.most_merged))
 
     @cached_property
     def codes_of_columns(self) -> Longs:
-        """How many codes each of these columns has."""
-        merged = [int(own.max()) + 1 for own in self.merged_codes.values()]
-        return np.concatenate([np.diff(self.grid.offsets), np.array([*merged, 1], dtype=np.int64)])
+        """How many codes each of the columns that pairs and triples read has."""
+        return np.concatenate([np.diff(self.grid.offsets), self.merged_sizes[list(self.merged_codes)], [1]])
 
     @cached_property
     def sizes(self) -> Longs:
@@ -87,7 +93,7 @@ class CellLayout:
     @cached_property
     def merged_codes(self) -> dict[int, Codes]:
         """The merged code of each code of a column that is part of a triple, -1 for none."""
-        return {column: self.merged(column) for triple in self.triples for column in triple}
+        return {column: self.merged(column) for column in sorted(set().union(*self.triples))}
 
     def merged(self, column: int) -> Codes:
         """Return the merged code of each code of a column, -1 for none."""
@@ -200,7 +206,7 @@ class Problem:
         """Where the coefficients of each table begin."""
         return offsets_of(self.layout.sizes[self.order])
 
-    @property
+    @cached_property
     def tables(self) -> list[int]:
         """How many tables there are up to each stage."""
         values = self.layout.columns + 1
@@ -294,16 +300,17 @@ def layout_of(counts: TermCounts, rows: FittingRows, pairs: PairColumns, gains: 
     order = order[: affordable((sizes[pairs.first] * sizes[pairs.second])[order])]
     chosen = np.stack([pairs.first[order], pairs.second[order]], axis=1)
     helpful = gains[order] > 0
-    triples = triples_of(chosen[helpful], gains[order][helpful])[: recipe.most_tables]
-    layout = CellLayout(grid, tuple(map(tuple, chosen.tolist())), triples, bins, recipe.most_merged)
-    return replace(layout, triples=triples[: affordable(layout.sizes[len(layout.sizes) - len(triples) :])])
+    layout = CellLayout(grid, tuple(map(tuple, chosen.tolist())), (), bins, recipe.most_merged)
+    triples = triples_of(chosen[helpful], gains[order][helpful])
+    triples = triples[: affordable(layout.merged_sizes[triples].prod(axis=1))]
+    return replace(layout, triples=tuple(map(tuple, triples.tolist())))
 
 
-def triples_of(pairs: Longs, gains: Floats) -> tuple[Columns, ...]:
+def triples_of(pairs: Longs, gains: Floats) -> Longs:
     """Return the triples that contain two of these pairs, those of the largest sum of gains first.
 
     >>> triples_of(np.array([[0, 1], [1, 2], [3, 4]]), np.array([3.0, 2.0, 9.0]))
-    ((0, 1, 2),)
+    array([[0, 1, 2]])
     """
     columns = int(pairs.max(initial=-1)) + 1
     gain = np.zeros((columns, columns))
@@ -313,9 +320,9 @@ def triples_of(pairs: Longs, gains: Floats) -> tuple[Columns, ...]:
     shared = both[:, 1:] == both[:, :-1]  # two pairs have at most one column in common
     both = both[shared.any(axis=1)]
     last = np.append(shared[shared.any(axis=1)], np.zeros((len(both), 1), dtype=bool), axis=1)
-    i, j, k = np.unique(both[~last].reshape(-1, 3), axis=0).T
-    order = np.lexsort((k, j, i, -(gain[i, j] + gain[i, k] + gain[j, k])))
-    return tuple(zip(*(part[order].tolist() for part in (i, j, k)), strict=True))
+    triples = np.unique(both[~last].reshape(-1, 3), axis=0)
+    i, j, k = triples.T
+    return triples[np.lexsort((k, j, i, -(gain[i, j] + gain[i, k] + gain[j, k])))]
 
 
 def fitted_coefficients(

@@ -48,22 +48,17 @@ class ValueLayout:
         wanted = [(Term(VALUES, width, (column,)), counts.bins(column, width)) for width, column in widths]
         wanted += [term for column in range(len(counts.tables)) for term in category_cells(counts, column)]
         wanted = [(term, cells) for term, cells in wanted if cells.max(initial=0) > 0]
-        places, starts, cells_of_terms, total = [], [], [], 0
-        for term, cells in wanted:
-            codes = np.flatnonzero(cells >= 0)
-            codes = codes[np.argsort(cells[codes], kind="stable")]
-            starts.append(total + np.flatnonzero(np.diff(cells[codes], prepend=-1)))
-            places.append(begins[term.columns[0]] + codes)
-            cells_of_terms.append(len(starts[-1]))
-            total += len(codes)
-        none = np.zeros(0, np.int64)
-        return cls(
-            tuple(term for term, _ in wanted),
-            tuple(cells for _, cells in wanted),
-            np.concatenate([*places, none]),
-            np.concatenate([*starts, none]),
-            offsets_of(np.array(cells_of_terms, dtype=np.int64)),
+        if not wanted:
+            none = np.zeros(0, np.int64)
+            return cls((), (), none, none, np.zeros(1, np.int64))
+        offsets = offsets_of(np.array([cells.max() + 1 for _, cells in wanted], dtype=np.int64))
+        cells = np.concatenate(
+            [np.where(cells < 0, -1, cells + at) for (_, cells), at in zip(wanted, offsets[:-1], strict=True)]
         )
+        codes = np.concatenate([begins[term.columns[0]] + np.arange(len(cells)) for term, cells in wanted])
+        order = np.argsort(cells, kind="stable")[np.count_nonzero(cells < 0) :]
+        starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
+        return cls(tuple(term for term, _ in wanted), tuple(own for _, own in wanted), codes[order], starts, offsets)
 
     def totals(self, counts: TermCounts) -> Floats:
         """Return how many rows of each class lie in each cell, [class, cell]."""
