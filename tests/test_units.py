@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 
 import naively as nv
+from naively._kernels import CUT_SHARE, quantile_cuts
 from naively.families.bins import Bins
-from naively.model.default.bins import clipping_range, measured_column, merged_bins
+from naively.model.default.bins import measured_column, merged_bins
 from naively.model.recipe import RECIPE
-from naively.stats.quantiles import CUT_SHARE, cuts_after, point_between, value_weights
 
 from .strategies import checked
 
@@ -103,12 +103,17 @@ def test_units_change_no_bin_of_the_family(kind):
 numbers = st.floats(-1e150, 1e150) | st.floats(-10, 10) | st.integers(-1000, 1000).map(lambda n: n / 100)
 
 
+def cuts_between(values, weights=None):
+    """Return a cut between each two neighbors: of a million bins, each number has one for itself."""
+    return quantile_cuts(values, np.ones(len(values)) if weights is None else weights, 10**6)
+
+
 @checked
 @given(st.lists(numbers, min_size=2, max_size=40, unique=True), st.integers(0, 2**32 - 1))
 def test_cuts_lie_between_neighbors_and_on_no_number(found, seed):
     values = np.unique(np.array(found) + 0.0)
     weights = np.random.default_rng(seed).integers(1, 5, len(values)).astype(float)
-    cuts = cuts_after(np.arange(len(values) - 1), values, weights)
+    cuts = cuts_between(values, weights)
     for low, cut, high in zip(values[:-1], cuts, values[1:], strict=True):
         adjacent = np.nextafter(low, np.inf) == high
         assert cut == low if adjacent else low < cut < high
@@ -117,33 +122,29 @@ def test_cuts_lie_between_neighbors_and_on_no_number(found, seed):
 def test_neighboring_floats_are_told_apart():
     low = np.array([1.0, -2.0, 0.0, 1e150])
     high = np.nextafter(low, np.inf)
-    cuts = point_between(low, high)
+    cuts = np.array([cuts_between(np.array(pair))[0] for pair in zip(low, high, strict=True)])
     assert np.array_equal(cuts, low)  # a number on a cut lies below it
-    assert np.array_equal(point_between(high, low), low)
     for cut, a, b in zip(cuts, low, high, strict=True):
         assert Bins(cuts=[cut]).codes(np.array([a, b])).tolist() == [0, 1]
 
 
 def test_huge_numbers_do_not_overflow():
-    low, high = np.array([-1.7e308]), np.array([1.7e308])
-    with np.errstate(all="raise"):
-        assert low < point_between(low, high) < high
+    assert -1.7e308 < cuts_between(np.array([-1.7e308, 1.7e308]))[0] < 1.7e308
 
 
 def test_the_same_share_from_either_end():
-    values, weights = np.array([0.0, 1.0, 2.0, 3.0, 4.0]), np.ones(5)
-    cuts = cuts_after(np.arange(4), values, weights)
+    values = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    cuts = cuts_between(values)
     assert np.allclose(cuts, [CUT_SHARE, 1 + CUT_SHARE, 3 - CUT_SHARE, 4 - CUT_SHARE])
-    assert np.allclose(cuts_after(np.arange(4), -values[::-1], weights), -cuts[::-1])
+    assert np.allclose(cuts_between(-values[::-1]), -cuts[::-1])
 
 
 @pytest.mark.parametrize("rows", [2, 3, 30, 1000])
 def test_no_number_of_a_row_is_a_bound_or_a_cut(rows):
     x = np.random.default_rng(rows).normal(size=rows).round(3)
     weights = np.ones(rows)
-    low, high = clipping_range(*value_weights(x, weights), RECIPE.clipped)
-    assert x.min() < low < high < x.max()
     bins = merged_bins("x", measured_column(x, weights, RECIPE), 8, RECIPE)
+    assert x.min() < bins.low < bins.high < x.max()
     held = {*bins.cuts, bins.low, bins.high, bins.center}
     assert held.isdisjoint(x.tolist())
 

@@ -61,14 +61,18 @@ class ColumnValues:
         kind: Type | None = None,
         ordered: bool = False,
     ) -> None:
+        self._read: pa.Array | None = None  # objects as Arrow: a fit reads them several times
         if kind is None and isinstance(data, np.ndarray) and data.dtype.kind == "O":
-            data, found = known_objects(data)
-            levels, ordered = (found, found is not None) if levels is None else (levels, ordered)
+            self._read = texts_of_objects(data) if len(data) <= FEW_ROWS else None
+            if self._read is not None and self._read.null_count < len(data):
+                kind = "text"
+            else:
+                data, found = known_objects(data)
+                levels, ordered = (found, found is not None) if levels is None else (levels, ordered)
         self.ordered = ordered  # whether the levels have an order
         self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
         self.none: Counter[str] = Counter()  # texts that were read as missing, and how often
-        self._read: pa.Array | None = None  # objects as Arrow: a fit reads them several times
 
     @property
     def categorical(self) -> bool:
@@ -324,6 +328,15 @@ def clock(value: CellLike) -> str:
     if isinstance(value, datetime.time):
         return "time of day"
     return "duration" if isinstance(value, (datetime.timedelta, np.timedelta64)) else "other"
+
+
+def texts_of_objects(data: AnyArray) -> pa.Array | None:
+    """Return objects as an Arrow array if all of them are texts or missing; most columns of objects are."""
+    try:
+        array = pa.array(data, from_pandas=True)
+    except (pa.ArrowException, UnicodeEncodeError, TypeError, ValueError, OverflowError):
+        return None
+    return array if pa.types.is_string(array.type) else None
 
 
 def only_texts(data: AnyArray) -> bool:
