@@ -102,7 +102,7 @@ SMALL = {
     "no numbers": {"numbers": (), "labels": (2, 5), "seed": 3},
     "one number": {"numbers": (12,), "labels": (), "seed": 4},
     "one row": {"rows": 1, "seed": 5},
-    "many rows": {"rows": 1500, "numbers": (20, 9), "labels": (6, 2), "seed": 6},
+    "many rows": {"rows": 600, "numbers": (20, 9), "labels": (6, 2), "seed": 6},
 }
 
 
