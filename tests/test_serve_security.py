@@ -19,11 +19,10 @@ import pytest
 pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
 
 import naively as nv
+from naively.server.answers import UploadCheck
 from naively.server.exchange import Problem
-from naively.server.guard import host_name, is_loopback
-from naively.server.settings import ServerSettings
-from naively.server.slow_clients import SlowClients
-from naively.server.uploads import UploadCheck
+from naively.server.guard import ServerSettings, host_name, is_loopback
+from naively.server.running import SlowClients
 
 from .serving import CSV, JSON, PENGUINS, ROW, App, Server, penguin_model, problem, read_all, sent_file  # noqa: F401
 

@@ -35,7 +35,7 @@ def console() -> Console:
 
 def print_json(data: JsonObject) -> None:
     """Print one JSON object; NaN and infinity become null."""
-    from ..explain.evidence_json import finite
+    from ..explain.evidence import finite
 
     def fallback(value: object) -> Json:  # NumPy's numbers as Python's, other values as text
         return finite(value.item()) if hasattr(value, "item") else str(value)

@@ -10,9 +10,8 @@ import click
 
 from .._progress import ProgressBar
 from ..errors import InvalidInput
-from . import arguments, options, render
-from .arguments import OptionValues
-from .options import Common, option
+from . import options, render
+from .options import Common, OptionValues, option
 from .render import console, print_json, printable, row_count_text, short_list
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def predict_command(
     if out == "-" and common.as_json:
         raise click.UsageError("--json and the answers cannot both go to stdout; write the answers to a file by -o.")
     wanted, file = certainty_of(certainty), common.file()
-    arguments.refuse_overwriting(out, file, common.model)
+    options.refuse_overwriting(out, file, common.model)
     fitted = common.load()
     costly = fitted.parameters.cost is not None or fitted.parameters.reject is not None
     with ProgressBar("Predicting", common.quiet) as bar:
@@ -126,7 +125,7 @@ def evaluate_command(common: Common) -> None:
     from ..judge.metrics import as_row_count
 
     fitted, file = common.load(), common.file()
-    target = arguments.resolve_known_target(fitted, file, common.target)
+    target = options.resolve_known_target(fitted, file, common.target)
     weight = common.weight_column(file)
     with ProgressBar("Predicting", common.quiet) as bar:
         scores = scores_of_files(fitted, file, target, weight, bar)
@@ -191,7 +190,7 @@ def explain_command(common: Common, row: int, against: str | None, fractions: bo
     from ..estimator.predict_files import evidence_of_decisions, row_of_file
 
     wanted, fitted = certainty_of(certainty), common.load()
-    rival = None if against is None else arguments.labels_of_model(fitted)(against, "--against")
+    rival = None if against is None else options.labels_of_model(fitted)(against, "--against")
     table = row_of_file(fitted, common.file(), row - 1)
     try:
         of_most_probable = evidence_of(fitted, table, rival)
@@ -253,7 +252,7 @@ def certainty_json(fitted: FittedClassifier, table: pa.Table, wanted: Certainty)
 
 def explanation_json(evidence: Evidence, cells: JsonObject) -> JsonObject:
     """Return the evidence of one row with own and joint scores of columns, scores of words, and contributions."""
-    from ..explain.evidence_json import by_class, evidence_json
+    from ..explain.evidence import by_class, evidence_json
 
     texts = {name: evidence.texts(name)[0] for name in evidence.columns}
     values = {

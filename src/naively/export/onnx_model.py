@@ -14,8 +14,8 @@ from .._types import AnyArray, Floats, Json, JsonObject
 from ..errors import InvalidInput, NotInstalled
 from ..flat.flat_model import save_bytes
 from .flat_file import HasFlat, flat_of, refuse_texts
+from .formulas import BEYOND, ScoreFormulas, finite
 from .onnx_graph import LEARNING, OnnxGraph, Tensor, missing_text, takes_texts
-from .scoring import BEYOND, ScoreFormulas, finite
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto

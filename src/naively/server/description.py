@@ -1,9 +1,12 @@
-"""What a client needs to know of a model: its columns and classes, and the OpenAPI document made from them."""
+"""What is written about a model: its description, the OpenAPI document, its page, and the page that asks for the token."""
 
 from __future__ import annotations
 
+import html
 import json
 import math
+import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +14,8 @@ import numpy as np
 from .. import __version__
 from .._types import JsonObject
 from ..data.column import Column, family_text
+from ..estimator.html_report import ReportOptions, page_data_of
+from ..page.page import content_security_policy, report_page
 from ..stats.moments import Moments
 from ..stats.table import Table
 from .served_model import Snapshot
@@ -120,3 +125,22 @@ def row_schema(snapshot: Snapshot) -> JsonObject:
         about = "Not used." if name != snapshot.fitted.schema.target else "The class; answers do not use it."
         properties[name] = {"type": ["string", "number", "boolean", "null"], "description": about}
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+UNFRAMED = "; frame-ancestors 'none'"
+
+
+def model_page(snapshot: Snapshot, server: JsonObject) -> tuple[bytes, bytes]:
+    """Return the page of a model, whose scripts may send requests to this server, and its policy."""
+    options = ReportOptions(title=f"{snapshot.name}.parquet", language=str(server["language"]))
+    text = report_page(page_data_of(snapshot.fitted, options=options, server=server))
+    policy = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', text)[0]
+    return text.encode(), f"{html.unescape(policy)}{UNFRAMED}".encode()
+
+
+@cache
+def token_page() -> tuple[bytes, str]:
+    """Return the page that asks for the token, and its policy."""
+    text = (Path(__file__).parent / "token.html").read_text("utf-8")
+    style, script = (re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[0] for tag in ("style", "script"))
+    return text.encode(), content_security_policy(style, script, served=True) + UNFRAMED

@@ -16,8 +16,7 @@ from .._types import JsonObject, Label
 from ..errors import InvalidInput
 from ..estimator.naive_bayes import NaiveBayes
 from .exchange import Problem, problem_of_error
-from .request_rows import JsonRow, RequestRows, label_index
-from .served_model import ServedModel, Snapshot, ready_snapshot
+from .served_model import JsonRow, RequestRows, ServedModel, Snapshot, label_index, ready_snapshot
 from .write_ahead import LearnedEntry, WriteAheadLog, digest_of_file, read_log, replace_safely
 
 

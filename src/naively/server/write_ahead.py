@@ -19,7 +19,7 @@ from typing import IO, NamedTuple
 
 from .._types import Json, JsonObject, Label
 from ..errors import InvalidInput
-from .request_rows import JsonRow
+from .served_model import JsonRow
 
 HEADER = {"format": "naively write-ahead file", "version": 1}
 

@@ -8,9 +8,7 @@ Arrays, frames and sparse matrices come in, predictions and counts of words go o
 array(['a', 'b'], dtype='<U1')
 """
 
-from .categorical import CategoricalNB
-from .discrete import BernoulliNB, ComplementNB, MultinomialNB
-from .gaussian import GaussianNB
+from .classifiers import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from .onnx_converters import register_onnx_converters
 from .text_counter import TextCounter
 

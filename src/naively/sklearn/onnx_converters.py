@@ -9,18 +9,15 @@ import numpy as np
 from .._types import Floats, JsonObject
 from ..errors import InvalidInput, NotInstalled
 from ..export.flat_file import flat_of
-from ..export.formulas import Formula, Lookup, Named, Total
+from ..export.formulas import Formula, Lookup, Named, Total, bounded, density, finite
 from ..export.onnx_graph import OnnxGraph, Tensor
 from ..export.onnx_model import check_inputs, joint_scores, label_and_probabilities, with_fallback
-from ..export.scoring import bounded, density, finite
 from ..families.bernoulli import FlagLikelihood
 from ..families.categorical import LogTables
 from ..families.gaussian import GaussianLikelihood
 from ..families.word_counts import WordLikelihood
 from .base import BaseNB
-from .categorical import CategoricalNB
-from .discrete import BernoulliNB, ComplementNB, MultinomialNB
-from .gaussian import GaussianNB
+from .classifiers import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
 # What skl2onnx hands over; it has no types.
 Scope: TypeAlias = Any
