@@ -1,4 +1,4 @@
-"""What is written about a model: its description, the OpenAPI document, its page, and the page that asks for the token."""
+"""Descriptions of a model: for programs, as an OpenAPI document, as a page; and the page that asks for the token."""
 
 from __future__ import annotations
 
