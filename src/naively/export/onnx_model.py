@@ -1,4 +1,4 @@
-"""A fitted model as an ONNX model in double precision; formulas of one form are computed at once, [row, formula, class]."""
+"""A fitted model as an ONNX model in double precision: formulas of one form are computed at once, as one tensor."""
 
 from __future__ import annotations
 

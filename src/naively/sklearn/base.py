@@ -6,7 +6,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
@@ -217,19 +217,16 @@ def in_input_library(method: Method) -> Method:
 COLUMN = "X"  # the whole matrix is one wide column
 # An accumulator of the kind that a classifier starts with, and which only it looks into.
 AnyAccumulator: TypeAlias = Any
-# What a classifier needs of its parameters to estimate, by name.
-Parameters: TypeAlias = dict[str, Any]
 
 
 @dataclass(eq=False)
 class Fitted:
     """The counts of a fitted classifier, and what follows from them and its parameters, estimated on first use."""
 
-    kind: type[BaseNB]
     accumulator: CountsAccumulator
     classes: AnyArray
     dtype: np.dtype[Any]  # of scores, from the rows that were learned first
-    parameters: Parameters
+    estimate: partial[NaiveModel]  # from counts, by the parameters at the last fit
 
     @cached_property
     def counts(self) -> Counts:
@@ -239,7 +236,7 @@ class Fitted:
     @cached_property
     def model(self) -> NaiveModel:
         """The model of the counts."""
-        return self.kind._estimate(self.counts, self.parameters)
+        return self.estimate(self.counts)
 
 
 class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -260,13 +257,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return an empty accumulator for matrices like X."""
 
     @abstractmethod
-    def _settled(self, classes: int) -> Parameters:
-        """Return copies of the parameters to estimate with, checked against the data."""
-
-    @classmethod
-    @abstractmethod
-    def _estimate(cls, counts: Counts, parameters: Parameters) -> NaiveModel:
-        """Return the model of these counts."""
+    def _estimator(self, classes: int) -> partial[NaiveModel]:
+        """Return what makes a model of counts, by copies of the parameters, which are checked against the data."""
 
     def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
         """Return X (and y) if they can be counted, or X alone if it can be scored."""
@@ -379,7 +371,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         before: Fitted | None,
     ) -> Self:
         weights, threads = validated_weights(sample_weight, X.shape[0]), allowed(self.n_jobs, cell_count(X))
-        parameters = self._settled(len(classes))
+        estimate = self._estimator(len(classes))
         if before is None:
             axis = Axis.numbered(len(classes))
             accumulator = CountsAccumulator(axis, {COLUMN: self._start(axis, X)})
@@ -395,7 +387,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             if isinstance(error, (RowRefused, NumberTooLarge)):
                 self._checked(X, y)  # raises scikit-learn's error
             raise
-        self._counted = Fitted(type(self), accumulator, classes, dtype, parameters)
+        self._counted = Fitted(accumulator, classes, dtype, estimate)
         self.classes_ = to_place_of(classes, self._place)
         return self
 

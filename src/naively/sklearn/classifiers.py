@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -28,7 +29,6 @@ from .base import (
     AnyAccumulator,
     BaseNB,
     Foreign,
-    Parameters,
     empty_like_input,
     float_type,
     in_input_library,
@@ -37,8 +37,17 @@ from .base import (
     validated,
 )
 
+MAXIMUM_LIKELIHOOD = Settings(estimate="mle")
 # Unless told otherwise, a smaller alpha is raised to this.
 LEAST_ALPHA = 1e-10
+
+
+def discrete_model(
+    family: Family, settings: Settings, log_prior: Floats | None, uses_prior: bool, counts: Counts
+) -> NaiveModel:
+    """Return the model of some counts; the prior is estimated unless it is given."""
+    fallback = empirical_prior(counts.rows, MAXIMUM_LIKELIHOOD) if log_prior is None else log_prior
+    return estimate(counts, {COLUMN: family}, settings, fallback if uses_prior else np.zeros(len(fallback)), fallback)
 
 
 class DiscreteNB(BaseNB):
@@ -63,18 +72,17 @@ class DiscreteNB(BaseNB):
         self.class_prior = class_prior
         self.n_jobs = n_jobs
 
-    @staticmethod
     @abstractmethod
-    def _family(parameters: Parameters) -> Family:
+    def _family(self) -> Family:
         """Return the family that the parameters describe."""
 
-    def _settled(self, classes: int) -> Parameters:
+    def _estimator(self, classes: int, uses_prior: bool = True) -> partial[NaiveModel]:
         smoothing, log_prior = self._check_alpha(), None
         if self.class_prior is not None:
             log_prior = given_prior(self.class_prior, classes)
         elif not self.fit_prior:
             log_prior = uniform_prior(classes)
-        return {"smoothing": smoothing, "log_prior": log_prior}
+        return partial(discrete_model, self._family(), Settings(smoothing=smoothing), log_prior, uses_prior)
 
     def _check_alpha(self) -> float | Floats:
         """Return alpha as it is used, for all features or one for each (scikit-learn's tests call this)."""
@@ -103,14 +111,6 @@ class DiscreteNB(BaseNB):
     def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
         X, *labels = validated(self, X, *y, accept_sparse="csr", reset=reset)
         return [arrays.distinct_cells(X), *labels]
-
-    @classmethod
-    def _estimate(cls, counts: Counts, parameters: Parameters) -> NaiveModel:
-        fallback, settings = parameters["log_prior"], Settings(smoothing=parameters["smoothing"])
-        if fallback is None:
-            fallback = empirical_prior(counts.rows, Settings(estimate="mle"))
-        log_prior = fallback if parameters.get("uses_prior", True) else np.zeros(len(fallback))
-        return estimate(counts, {COLUMN: cls._family(parameters)}, settings, log_prior, fallback)
 
     @property
     def class_log_prior_(self) -> Floats:
@@ -180,8 +180,7 @@ class MultinomialNB(WordsNB):
     array([[0.185, 0.815]])
     """
 
-    @staticmethod
-    def _family(parameters: Parameters) -> Words:
+    def _family(self) -> Words:
         return Words()
 
 
@@ -233,13 +232,11 @@ class ComplementNB(WordsNB):
         )
         self.norm = norm
 
-    @staticmethod
-    def _family(parameters: Parameters) -> Words:
-        return Words(complement=True, norm=parameters["norm"])
+    def _family(self) -> Words:
+        return Words(complement=True, norm=self.norm)
 
-    def _settled(self, classes: int) -> Parameters:
-        uses_prior = self.class_prior is not None or classes == 1
-        return {**super()._settled(classes), "norm": self.norm, "uses_prior": uses_prior}
+    def _estimator(self, classes: int, uses_prior: bool = True) -> partial[NaiveModel]:
+        return super()._estimator(classes, self.class_prior is not None or classes == 1)
 
     @property
     def feature_all_(self) -> Floats:
@@ -301,7 +298,7 @@ class BernoulliNB(DiscreteNB):
 
     def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
         X, *labels = super()._checked(X, *y, reset=reset)
-        threshold = self.binarize if y else self._learned.parameters["binarize"]
+        threshold = self.binarize if y else self._likelihood.family.threshold
         if threshold is None and (X.min() < 0 or X.max() > 1):
             raise InvalidInput(
                 Setting("binarize", None, of="BernoulliNB()"),
@@ -310,19 +307,12 @@ class BernoulliNB(DiscreteNB):
             )
         return [X, *labels]
 
-    def _start(self, classes: Axis, X: Matrix) -> TableAccumulator:
-        return TableAccumulator(classes, Axis.numbered(X.shape[1]), self.binarize)
-
     def _prepared(self, accumulator: TableAccumulator, X: Matrix, weights: Floats | None) -> TableAccumulator:
-        accumulator.threshold = self.binarize  # it may have been set between two batches
+        accumulator.threshold = self.binarize
         return accumulator
 
-    @staticmethod
-    def _family(parameters: Parameters) -> Bernoulli:
-        return Bernoulli(threshold=parameters["binarize"])
-
-    def _settled(self, classes: int) -> Parameters:
-        return {**super()._settled(classes), "binarize": self.binarize}
+    def _family(self) -> Bernoulli:
+        return Bernoulli(threshold=self.binarize)
 
     @property
     def feature_log_prob_(self) -> Floats:
@@ -387,8 +377,7 @@ class CategoricalNB(DiscreteNB):
         )
         self.min_categories = min_categories
 
-    @staticmethod
-    def _family(parameters: Parameters) -> Categorical:
+    def _family(self) -> Categorical:
         return Categorical()
 
     def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
@@ -462,9 +451,17 @@ def affordable_sizes(sizes: AnyArray, classes: int) -> Longs:
     return sizes.astype(np.int64)
 
 
-MAXIMUM_LIKELIHOOD = Settings(estimate="mle")
 # Beyond this, a weight and the square of a number that is allowed by itself may overflow together.
 HEAVY = 1e6
+
+
+def gaussian_model(counts: Counts, *, prior: AnyArray | None, var_smoothing: float) -> NaiveModel:
+    """Return the model of some counts; the prior is estimated unless it is given."""
+    rows = counts.rows
+    log_prior = empirical_prior(rows, MAXIMUM_LIKELIHOOD) if prior is None else given_prior(prior, len(rows))
+    # From all rows together: the portion would change with the size of the last batch otherwise.
+    epsilon = var_smoothing * float(counts.columns[COLUMN].overall().variance.max(initial=0.0))
+    return estimate(counts, {COLUMN: Gaussian(epsilon=epsilon)}, MAXIMUM_LIKELIHOOD, log_prior)
 
 
 class GaussianNB(BaseNB):
@@ -506,11 +503,11 @@ class GaussianNB(BaseNB):
     def _start(self, classes: Axis, X: Matrix) -> MomentsAccumulator:
         return MomentsAccumulator(classes, Axis.numbered(X.shape[1]), allow_missing=False)
 
-    def _settled(self, classes: int) -> Parameters:
-        if self.priors is None:
-            return {"var_smoothing": self.var_smoothing, "prior": None}
-        log_prior = given_prior(self.priors, classes)
-        return {"var_smoothing": self.var_smoothing, "prior": np.array(self.priors), "log_prior": log_prior}
+    def _estimator(self, classes: int) -> partial[NaiveModel]:
+        if self.priors is not None:
+            given_prior(self.priors, classes)  # refuses what is none
+        prior = None if self.priors is None else np.array(self.priors)
+        return partial(gaussian_model, prior=prior, var_smoothing=self.var_smoothing)
 
     def _checked(self, X: TableLike, *y: ColumnLike, reset: bool = False) -> list[Any]:
         if reset:
@@ -528,16 +525,6 @@ class GaussianNB(BaseNB):
             )
         return accumulator
 
-    @classmethod
-    def _estimate(cls, counts: Counts, parameters: Parameters) -> NaiveModel:
-        if parameters["prior"] is None:
-            log_prior = empirical_prior(counts.rows, MAXIMUM_LIKELIHOOD)
-        else:
-            log_prior = parameters["log_prior"]
-        # From all rows together: the portion would change with the size of the last batch otherwise.
-        epsilon = parameters["var_smoothing"] * float(counts.columns[COLUMN].overall().variance.max(initial=0.0))
-        return estimate(counts, {COLUMN: Gaussian(epsilon=epsilon)}, MAXIMUM_LIKELIHOOD, log_prior)
-
     @property
     def epsilon_(self) -> float:
         """What is added to every variance."""
@@ -552,7 +539,7 @@ class GaussianNB(BaseNB):
     @property
     def class_prior_(self) -> AnyArray | Foreign:
         """Probability of each class."""
-        prior, rows = self._learned.parameters["prior"], self._learned.counts.rows
+        prior, rows = self._learned.estimate.keywords["prior"], self._learned.counts.rows
         return self._like_X(rows / rows.sum() if prior is None else prior)
 
     @property
