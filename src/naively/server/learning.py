@@ -16,7 +16,7 @@ from .._types import JsonObject, Label
 from ..errors import InvalidInput
 from ..estimator.naive_bayes import NaiveBayes
 from .exchange import Problem, problem_of_error
-from .served_model import JsonRow, RequestRows, ServedModel, Snapshot, label_index, ready_snapshot
+from .served_model import JsonRow, RequestRows, ServedModel, Snapshot, label_index
 from .write_ahead import LearnedEntry, WriteAheadLog, digest_of_file, read_log, replace_safely
 
 
@@ -168,7 +168,7 @@ class Learner:
     def _publish(self) -> None:
         """Let a copy of the model predict from now on; weights that are due are fitted before it is copied."""
         fitted = type(self.model).from_fitted(self.model.fitted_).fitted_
-        self.served.now = ready_snapshot(self.served.name, fitted, self.sequence)
+        self.served.now = Snapshot(self.served.name, fitted, self.sequence)
 
     # -- the model's file -----------------------------------------------------------------------------------------
 

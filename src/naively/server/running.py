@@ -14,11 +14,11 @@ import socket
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ..errors import InvalidInput
 from .application import AccessLog, Application
@@ -27,15 +27,8 @@ from .guard import ServerSettings, is_loopback
 from .learning import Learner
 from .served_model import ServedModel, open_models
 
-
-class HttpConnection(Protocol):
-    """What is read of a connection of uvicorn; both of its implementations have it."""
-
-    cycle: Any  # the request and its response; None before the first
-    flow: Any  # whether the client takes what is sent
-    transport: asyncio.Transport
-    received: int  # bytes that came
-    taken: int  # how often the client took all that waited to be sent
+# A `CountingProtocol`. Of what uvicorn adds we read `cycle`, the request and its response, and `flow`.
+Connection: TypeAlias = Any
 
 
 class ClientWait(NamedTuple):
@@ -48,34 +41,20 @@ class ClientWait(NamedTuple):
     moved: float  # when that changed last
 
 
-def protocol_class() -> type[asyncio.Protocol]:
-    """Return the protocol of uvicorn, by httptools if that is installed, that counts what arrives and is taken."""
-    base: Any
-    if find_spec("httptools") is not None:
-        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+class CountingProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """Counts bytes that arrive, and how often the client took all that was sent."""
 
-        base = HttpToolsProtocol
-    else:
-        from uvicorn.protocols.http.h11_impl import H11Protocol
+    received = taken = 0
 
-        base = H11Protocol
+    def data_received(self, data: bytes) -> None:
+        """Take bytes."""
+        self.received += len(data)
+        super().data_received(data)
 
-    class CountingProtocol(base):  # type: ignore[misc]
-        """Counts bytes that arrive, and how often the client took all that was sent."""
-
-        received = taken = 0
-
-        def data_received(self, data: bytes) -> None:
-            """Take bytes."""
-            self.received += len(data)
-            super().data_received(data)
-
-        def resume_writing(self) -> None:
-            """Go on, because the client took what waited."""
-            self.taken += 1
-            super().resume_writing()
-
-    return CountingProtocol
+    def resume_writing(self) -> None:
+        """Go on, because the client took what waited."""
+        self.taken += 1
+        super().resume_writing()
 
 
 class SlowClients:
@@ -89,11 +68,11 @@ class SlowClients:
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
-        self._waits: dict[HttpConnection, ClientWait] = {}
+        self._waits: dict[Connection, ClientWait] = {}
 
-    def sweep(self, connections: Iterable[HttpConnection], now: float) -> int:
+    def sweep(self, connections: Iterable[Connection], now: float) -> int:
         """Check all connections, and return how many were cut off."""
-        waits, cut = dict[HttpConnection, ClientWait](), 0
+        waits, cut = dict[Connection, ClientWait](), 0
         for connection in list(connections):
             what = awaited(connection)
             if what is None:
@@ -120,7 +99,7 @@ class SlowClients:
         return now - wait.moved > timeout or (what == "body" and wait.progress[0] - wait.received < enough)
 
 
-def awaited(connection: HttpConnection) -> str | None:
+def awaited(connection: Connection) -> str | None:
     """Return what a connection waits for: headers, a body, or that the client reads; None if for the server."""
     cycle = connection.cycle
     if connection.flow.write_paused or connection.transport.is_closing():
@@ -130,7 +109,7 @@ def awaited(connection: HttpConnection) -> str | None:
     return "body" if cycle.more_body and not cycle.response_started else None
 
 
-def cut_off(connection: HttpConnection, what: str) -> None:
+def cut_off(connection: Connection, what: str) -> None:
     """End a connection; a client that began a request is told why."""
     if what != "headers" or not connection.received:
         connection.transport.abort()
@@ -241,7 +220,7 @@ class PatientServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 application,
-                http=protocol_class(),
+                http=CountingProtocol,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -278,7 +257,7 @@ class PatientServer(uvicorn.Server):
             log.flush()
         if counter % 10 == 0:
             now = asyncio.get_running_loop().time()
-            cut = self.slow.sweep(self.server_state.connections, now)  # type: ignore[arg-type]
+            cut = self.slow.sweep(self.server_state.connections, now)
             if cut:
                 log.event("slow clients cut off", connections=cut)
         return await super().on_tick(counter)

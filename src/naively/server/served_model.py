@@ -6,9 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -180,9 +178,10 @@ def label_index(
     raise Problem(422, detail, row=row, column=column, classes=labels)
 
 
-@dataclass(frozen=True, eq=False)
 class Snapshot:
     """A model that never changes; a request is answered by the one that was there when it came.
+
+    All that requests need of it is made here, and not while the first of them waits.
 
     Parameters
     ----------
@@ -194,56 +193,16 @@ class Snapshot:
         Counts up whenever another model takes its place.
     """
 
-    name: str
-    fitted: FittedClassifier
-    revision: int = 0
-
-    @cached_property
-    def schema(self) -> Schema:
-        """The columns in use, with the name of the target."""
-        return self.fitted.model.schema
-
-    @cached_property
-    def has_costs(self) -> bool:
-        """Whether costs decide, and not the probabilities alone."""
-        return self.fitted.parameters.cost is not None or self.fitted.parameters.reject is not None
-
-    @cached_property
-    def labels(self) -> list[Label]:
-        """The class labels, as values of Python."""
-        return list(self.fitted.classes.tolist())
-
-    @cached_property
-    def indices(self) -> dict[Label, int]:
-        """The index of each class label."""
-        return {label: k for k, label in enumerate(self.labels)}
-
-    @cached_property
-    def json_labels(self) -> list[str]:
-        """The class labels as JSON."""
-        return [json.dumps(label, default=str) for label in self.labels]
-
-    @cached_property
-    def json_names(self) -> list[str]:
-        """The class labels as names of members of a JSON object."""
-        return [json.dumps(str(label)) for label in self.labels]
-
-    @cached_property
-    def reader(self) -> RowReader:
-        """The reader of the rows of requests."""
-        return RowReader(self.schema, self.fitted.schema)
-
-    @cached_property
-    def texts(self) -> dict[str, bytes]:
-        """Texts that are made when somebody requests them first, such as the description of the model."""
-        return {}
-
-
-def ready_snapshot(name: str, fitted: FittedClassifier, revision: int) -> Snapshot:
-    """Return a model whose tables are made now, and not while the first request waits."""
-    snapshot = Snapshot(name, fitted, revision)
-    assert snapshot.reader is not None
-    return snapshot
+    def __init__(self, name: str, fitted: FittedClassifier, revision: int = 0) -> None:
+        self.name, self.fitted, self.revision = name, fitted, revision
+        self.schema = fitted.model.schema  # of the columns in use
+        self.has_costs = fitted.parameters.cost is not None or fitted.parameters.reject is not None
+        self.labels: list[Label] = fitted.classes.tolist()
+        self.indices = {label: k for k, label in enumerate(self.labels)}
+        self.json_labels = [json.dumps(label, default=str) for label in self.labels]
+        self.json_names = [json.dumps(str(label)) for label in self.labels]
+        self.reader = RowReader(self.schema, fitted.schema)
+        self.texts: dict[str, bytes] = {}  # made when somebody requests them first, such as the page
 
 
 class ServedModel:
@@ -278,7 +237,7 @@ class ServedModel:
                     path=str(self.path),
                     column=column.name,
                 )
-        return ready_snapshot(self.name, fitted, revision)
+        return Snapshot(self.name, fitted, revision)
 
     def is_replaced(self) -> bool:
         """Tell whether the file is not the one that was loaded, or failed to load, last."""
