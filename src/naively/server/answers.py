@@ -186,7 +186,7 @@ async def _receive(path: Path, request: Request, settings: ServerSettings, threa
     loop = asyncio.get_running_loop()
     check, waiting, size = UploadCheck(settings), list[bytes](), 0
     with path.open("xb") as sink:
-        async for block in request.body(settings.file, settings.file_seconds):
+        async for block in request.body(settings.file, settings.file_seconds, settings):
             check.add(block)
             waiting.append(block)
             size += len(block)

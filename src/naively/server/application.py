@@ -181,7 +181,7 @@ class Application:
         request.check_content(JSON)
         settings, blocks, size = self.settings, list[bytes](), 0
         try:
-            async for block in request.body(settings.body, settings.body_seconds):
+            async for block in request.body(settings.body, settings.body_seconds, settings):
                 size, self.buffered = size + len(block), self.buffered + len(block)
                 if self.buffered > settings.buffered:
                     raise Problem(429, "The server is busy with other requests; try again.", {"retry-after": "1"})

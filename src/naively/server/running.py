@@ -1,7 +1,7 @@
 """Starts the server, and ends it: sockets, signals, slow clients, and what is saved at the end.
 
 uvicorn has no time limit for headers, nor for a client that takes no response. Once a second, `SlowClients.sweep`
-checks what each connection waits for, and since when.
+checks which connections wait for either, and since when.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ..errors import InvalidInput
 from .application import AccessLog, Application
-from .exchange import PROBLEM, Problem
 from .guard import ServerSettings, is_loopback
 from .learning import Learner
 from .served_model import ServedModel, open_models
@@ -31,25 +30,10 @@ from .served_model import ServedModel, open_models
 Connection: TypeAlias = Any
 
 
-class ClientWait(NamedTuple):
-    """What a connection waits for, since when, and how far it was."""
-
-    what: tuple[str, int]  # "headers", "body" or "reader", and the request
-    since: float
-    received: int  # bytes when it began to wait
-    progress: tuple[int, int, int]  # at the last sweep
-    moved: float  # when that changed last
-
-
 class CountingProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """Counts bytes that arrive, and how often the client took all that was sent."""
+    """Counts how often the client took all that was sent."""
 
-    received = taken = 0
-
-    def data_received(self, data: bytes) -> None:
-        """Take bytes."""
-        self.received += len(data)
-        super().data_received(data)
+    taken = 0
 
     def resume_writing(self) -> None:
         """Go on, because the client took what waited."""
@@ -58,66 +42,36 @@ class CountingProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
 
 class SlowClients:
-    """Cuts off connections that wait too long for their clients.
+    """Cuts off connections whose clients send no headers, or take nothing, for too long.
 
     Parameters
     ----------
-    settings : ServerSettings
-        How long that is.
+    timeout : float
+        How many seconds that is.
     """
 
-    def __init__(self, settings: ServerSettings) -> None:
-        self.settings = settings
-        self._waits: dict[Connection, ClientWait] = {}
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        self._waits: dict[Connection, tuple[object, float]] = {}  # how far each is, and since when
 
     def sweep(self, connections: Iterable[Connection], now: float) -> int:
         """Check all connections, and return how many were cut off."""
-        waits, cut = dict[Connection, ClientWait](), 0
+        waits, cut = dict[Connection, tuple[object, float]](), 0
         for connection in list(connections):
-            what = awaited(connection)
-            if what is None:
-                continue
-            progress = connection.received, connection.taken, connection.transport.get_write_buffer_size()
-            wait = self._waits.get(connection)
-            if wait is None or wait.what != (what, id(connection.cycle)):
-                wait = ClientWait((what, id(connection.cycle)), now, connection.received, progress, now)
-            elif progress != wait.progress:
-                wait = wait._replace(progress=progress, moved=now)
-            if self._is_too_slow(wait, now):
-                cut_off(connection, what)
+            cycle, transport = connection.cycle, connection.transport
+            is_reader_late = connection.flow.write_paused or transport.is_closing()
+            if not is_reader_late and cycle is not None and not cycle.response_complete:
+                continue  # the application waits for the body, or works
+            place = is_reader_late, id(cycle), connection.taken, transport.get_write_buffer_size()
+            before, since = self._waits.get(connection, (place, now))
+            since = since if before == place else now
+            if now - since > self.timeout:
+                transport.abort()
                 cut += 1
             else:
-                waits[connection] = wait
+                waits[connection] = place, since
         self._waits = waits
         return cut
-
-    def _is_too_slow(self, wait: ClientWait, now: float) -> bool:
-        (what, _), timeout, waited = wait.what, self.settings.timeout, now - wait.since
-        if what == "headers":
-            return waited > timeout
-        enough = self.settings.slowest * (waited - timeout)
-        return now - wait.moved > timeout or (what == "body" and wait.progress[0] - wait.received < enough)
-
-
-def awaited(connection: Connection) -> str | None:
-    """Return what a connection waits for: headers, a body, or that the client reads; None if for the server."""
-    cycle = connection.cycle
-    if connection.flow.write_paused or connection.transport.is_closing():
-        return "reader"
-    if cycle is None or cycle.response_complete:
-        return "headers"
-    return "body" if cycle.more_body and not cycle.response_started else None
-
-
-def cut_off(connection: Connection, what: str) -> None:
-    """End a connection; a client that began a request is told why."""
-    if what != "headers" or not connection.received:
-        connection.transport.abort()
-        return
-    content = Problem(408, "The headers of the request came too slowly.").content()
-    head = f"content-type: {PROBLEM}\r\ncontent-length: {len(content)}\r\nconnection: close"
-    connection.transport.write(f"HTTP/1.1 408 Request Timeout\r\n{head}\r\n\r\n".encode() + content)
-    connection.transport.close()
 
 
 SHORTEST_TOKEN = 16
@@ -233,7 +187,7 @@ class PatientServer(uvicorn.Server):
                 h11_max_incomplete_event_size=65_536,
             )
         )
-        self.application, self.ready, self.slow = application, ready, SlowClients(settings)
+        self.application, self.ready, self.slow = application, ready, SlowClients(settings.timeout)
         self._saving: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
