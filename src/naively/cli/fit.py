@@ -12,10 +12,11 @@ import click
 
 from .._progress import ProgressBar
 from ..errors.message import ANY_VALUE, Message, Setting
+from ..page.numbers import count_text
 from . import options, render
 from .exits import command_text, warnings_as_notes
 from .options import COUNT, Common, Group, OptionValues, option
-from .render import console, percent, print_json, printable, row_count_text, short_list
+from .render import console, percent, print_json, printable, short_list
 
 if TYPE_CHECKING:
     from .._types import JsonObject
@@ -227,7 +228,7 @@ def print_fit(fitted: FittedClassifier, fit: FileFit, files: tuple[str, ...], la
     page, columns, scores = console(), render.column_summaries(fitted, fit.missing_by_column), fit.scores
     rows, count = fitted.counts.rows.sum(), len(fitted.counts.classes)
     classes = f"{count} class{'es' * (count != 1)} of {printable(fitted.schema.target)}"
-    page.print(f"{row_count_text(rows)} rows of {short_list(files, 3)}, {classes}\n", style="bold")
+    page.print(f"{count_text(rows)} rows of {short_list(files, 3)}, {classes}\n", style="bold")
     for note in about_target(fitted.counts.classes.labels):
         page.print(f"{printable(command_text(note))}\n", style="bold", soft_wrap=True)
     page.print(render.class_table(fitted.counts))

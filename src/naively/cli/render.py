@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..page.numbers import count_text
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -67,15 +69,6 @@ def percent(proportion: float) -> str:
     return f"{proportion * 100:.1g} %"
 
 
-def row_count_text(n: float) -> str:
-    """Return a number of rows with thousands separators; with weights it may be a fraction.
-
-    >>> row_count_text(1234567.0), row_count_text(2.5)
-    ('1,234,567', '2.5')
-    """
-    return f"{n:,.0f}" if n == int(n) else f"{n:,.2f}".rstrip("0").rstrip(".")
-
-
 def size_text(n: int) -> str:
     """Return a number of bytes with its unit.
 
@@ -119,7 +112,7 @@ def class_table(counts: Counts) -> Table:
     """Return the table of classes, the most frequent first."""
     order = sorted(zip(counts.classes.labels, counts.rows, strict=True), key=lambda pair: -pair[1])
     total, most = max(counts.rows.sum(), 1e-300), max(order[0][1], 1e-300) if order else 1.0
-    rows = [(str(label), row_count_text(n), percent(n / total), text_bar(n / most)) for label, n in order]
+    rows = [(str(label), count_text(n), percent(n / total), text_bar(n / most)) for label, n in order]
     more = f"… and {len(rows) - MOST_CLASSES} more" if len(rows) > MOST_CLASSES else ""
     return table(("class", "rows", "proportion", ""), rows[:MOST_CLASSES], (1, 2), more)
 
@@ -176,7 +169,7 @@ def column_table(summaries: list[JsonObject], most: int = MOST_COLUMNS, where: s
     for summary in summaries[:most]:
         bits, missing = summary["bits"], summary["missing"]
         cells = ["", ""] if bits is None else [f"{bits:.3f}", text_bar(bits / longest)]
-        count = "" if missing is None else row_count_text(missing)
+        count = "" if missing is None else count_text(missing)
         rows.append([summary["name"], summary["type"], summary["family"], count, *cells])
     more = f"… and {len(summaries) - most:,} more{where}" if len(summaries) > most else ""
     return table(("column", "type", "family", "missing", "mutual information (bits)", ""), rows, (3, 4), more)
@@ -223,7 +216,7 @@ def confusion_table(scores: Scores) -> Table:
         answered = totals[k] - (scores.confusion[k, -1] if choices[-1] is None else 0.0)
         right = column_of.get(scores.classes[k])
         recall = percent(scores.confusion[k, right] / answered) if right is not None and answered else "–"
-        rows.append([str(scores.classes[k]), *(row_count_text(scores.confusion[k, j]) for j in columns), recall])
+        rows.append([str(scores.classes[k]), *(count_text(scores.confusion[k, j]) for j in columns), recall])
     return table(("true ↓  answer →", *names, "recall"), rows, range(1, len(names) + 2))
 
 
@@ -231,7 +224,7 @@ def reliability_table(scores: Scores) -> Table:
     """Return the mean confidence and the accuracy of the most probable class in each bin of confidence."""
     bins = [(n, sure / n, right / n) for n, sure, right in zip(*scores._bins, strict=True) if n]
     most = max((n for n, _, _ in bins), default=1)
-    rows = [(percent(sure), percent(right), row_count_text(n), text_bar(n / most)) for n, sure, right in bins]
+    rows = [(percent(sure), percent(right), count_text(n), text_bar(n / most)) for n, sure, right in bins]
     return table(("confidence", "accuracy", "rows", ""), rows, (0, 1, 2))
 
 

@@ -10,9 +10,10 @@ import click
 
 from .._progress import ProgressBar
 from ..errors import InvalidInput
+from ..page.numbers import count_text
 from . import options, render
 from .options import Common, OptionValues, option
-from .render import console, print_json, printable, row_count_text, short_list
+from .render import console, print_json, printable, short_list
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,7 +96,7 @@ def predict_command(
     with ProgressBar("Predicting", common.quiet) as bar:
         columns = AnswerColumns(probabilities, costly, why, only, prefix, wanted)
         rows = write_answers(fitted, file, out, to, columns, bar)
-    written = f"Wrote {row_count_text(rows)} rows with answers to {out}." if out != "-" else None
+    written = f"Wrote {count_text(rows)} rows with answers to {out}." if out != "-" else None
     common.finish({"rows": rows, "out": out}, written, err=True)
 
 
@@ -142,7 +143,7 @@ def evaluate_command(common: Common) -> None:
 def print_evaluation(fitted: FittedClassifier, scores: Scores, files: tuple[str, ...]) -> None:
     """Print the scores, the confusion matrix and the reliability table."""
     page = console()
-    page.print(f"{row_count_text(scores.rows)} rows of {short_list(files, 3)}\n", style="bold")
+    page.print(f"{count_text(scores.rows)} rows of {short_list(files, 3)}\n", style="bold")
     for note in scores.notes:
         page.print(printable(note), style="bold", soft_wrap=True)
     if len(scores.classes) == 1:
