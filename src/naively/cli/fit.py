@@ -6,7 +6,7 @@ import math
 import shlex
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,7 @@ from ..page.numbers import count_text
 from . import options, render
 from .exits import command_text, warnings_as_notes
 from .options import COUNT, Common, Group, OptionValues, option
-from .render import console, percent, print_json, printable, short_list
+from .render import bold, percent, print_json, printable, short_list
 
 if TYPE_CHECKING:
     from .._types import JsonObject
@@ -225,29 +225,25 @@ def print_fit(fitted: FittedClassifier, fit: FileFit, files: tuple[str, ...], la
     """Print the report, which ends with lines on the file that was written."""
     from ..counting.notes import about_target
 
-    page, columns, scores = console(), render.column_summaries(fitted, fit.missing_by_column), fit.scores
+    columns, scores = render.column_summaries(fitted, fit.missing_by_column), fit.scores
     rows, count = fitted.counts.rows.sum(), len(fitted.counts.classes)
     classes = f"{count} class{'es' * (count != 1)} of {printable(fitted.schema.target)}"
-    page.print(f"{count_text(rows)} rows of {short_list(files, 3)}, {classes}\n", style="bold")
-    for note in about_target(fitted.counts.classes.labels):
-        page.print(f"{printable(command_text(note))}\n", style="bold", soft_wrap=True)
-    page.print(render.class_table(fitted.counts))
-    page.print()
-    page.print(render.column_table(columns))
-    page.print()
-    for line in report_remarks(fitted, fit, len(columns)):
-        page.print(line, soft_wrap=True)
+    held_out: list[Any] = []
     if scores is not None and count > 1:
-        page.print()
-        page.print(accuracy_line(scores), style="bold", soft_wrap=True)
-        page.print(render.score_table(scores, fit.textbook_scores))
+        held_out = [bold(accuracy_line(scores)), render.score_table(scores, fit.textbook_scores)]
         if fit.by_file and len(scores.truth) < fit.rows:
-            page.print(f"Scored: {len(scores.truth):,} of {fit.rows:,} rows, those that are kept.")
+            held_out.append(f"Scored: {len(scores.truth):,} of {fit.rows:,} rows, those that are kept.")
         if is_visibly_worse(scores, scores.baseline):
-            page.print(overconfidence_advice(fitted, scores, fit.textbook_scores), soft_wrap=True)
-    page.print()
-    for line in last:
-        page.print(line, soft_wrap=True)
+            held_out.append(overconfidence_advice(fitted, scores, fit.textbook_scores))
+    render.print_blocks(
+        [bold(f"{count_text(rows)} rows of {short_list(files, 3)}, {classes}")],
+        *([bold(command_text(note))] for note in about_target(fitted.counts.classes.labels)),
+        [render.class_table(fitted.counts)],
+        [render.column_table(columns)],
+        report_remarks(fitted, fit, len(columns)),
+        *([held_out] if held_out else []),
+        last,
+    )
 
 
 def report_remarks(fitted: FittedClassifier, fit: FileFit, columns: int) -> list[str]:
@@ -347,20 +343,11 @@ def overconfidence_advice(fitted: FittedClassifier, scores: Scores, textbook: Sc
 
 def fit_as_json(fitted: FittedClassifier, fit: FileFit) -> JsonObject:
     """Return the report for JSON."""
-    from ..counting.notes import about_target
-    from ..judge.metrics import as_row_count
-
-    counts = fitted.counts
-    return {
-        "rows": as_row_count(counts.rows.sum()),
-        "target": fitted.schema.target,
-        "classes": render.class_summaries(counts),
-        "columns": render.column_summaries(fitted, fit.missing_by_column),
+    return render.model_facts(fitted, fit.missing_by_column) | {
         "missing": fit.missing,
         "unlabelled": fit.skipped,
         "missing_markers": fit.markers,
         "set_aside": list(fit.set_aside),
-        "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "read": list(fit.read),
         "cached": list(fit.cached),
         "seconds": fit.seconds,

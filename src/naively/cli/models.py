@@ -8,9 +8,9 @@ import click
 
 from ..page.numbers import count_text
 from . import options, render
-from .exits import command_text, warnings_as_notes
+from .exits import warnings_as_notes
 from .options import Common, option
-from .render import console, print_json, printable
+from .render import bold, print_json, printable
 
 if TYPE_CHECKING:
     from .._types import JsonObject
@@ -46,37 +46,31 @@ def show_command(common: Common, column: str | None) -> None:
 def print_model(fitted: FittedClassifier, model: str, as_json: bool) -> None:
     """Print rows, classes, columns and settings."""
     from .. import __version__
-    from ..counting.notes import about_target
     from ..estimator.uncertainty import scores_at_hand
     from ..judge.metrics import as_row_count
 
-    counts, target, scores = fitted.counts, fitted.schema.target, scores_at_hand(fitted)
-    columns, rows = render.column_summaries(fitted), float(counts.rows.sum())
-    notes = [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)]
+    facts, scores = render.model_facts(fitted), scores_at_hand(fitted)
     settings = {name: value for name, value in fitted.parameters.to_dict().items() if name != "families"}
     for name in ("cost", "prior"):  # pairs of labels become texts
         if isinstance(pairs := settings[name], dict):
             settings[name] = {",".join(map(str, k)) if isinstance(k, tuple) else str(k): v for k, v in pairs.items()}
     if as_json:
-        data: JsonObject = {"model": model, "version": __version__, "rows": as_row_count(rows), "target": target}
-        data |= {"classes": render.class_summaries(counts), "columns": columns, "notes": notes, "settings": settings}
-        data["scored_rows"] = None if scores is None else as_row_count(scores.rows)
-        print_json(data | render.kept_rows_as_json(fitted))
+        scored = None if scores is None else as_row_count(scores.rows)
+        more = {"model": model, "version": __version__, "settings": settings, "scored_rows": scored}
+        print_json(facts | more | render.kept_rows_as_json(fitted))
         return
-    page = console()
-    of = f" of {printable(target)}" if target else ""
-    page.print(f"{printable(model)}: {count_text(rows)} rows, {len(counts.classes)} classes{of}\n", style="bold")
-    page.print(render.class_table(counts))
-    page.print()
-    page.print(render.column_table(columns, MOST_COLUMNS, ": --json"))
-    page.print()
+    of = f" of {facts['target']}" if facts["target"] else ""
     lines = render.tuning_lines(fitted)
     if scores is not None:
         lines.append(f"Held-out scores of {count_text(scores.rows)} rows, for --set and --interval.")
-    lines += [*(f"Note: {note}" for note in notes), f"The file holds {render.rows_in_file(fitted)}."]
+    lines += [*(f"Note: {note}" for note in facts["notes"]), f"The file holds {render.rows_in_file(fitted)}."]
     lines.append("Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None))
-    for line in lines:
-        page.print(printable(line), soft_wrap=True)
+    render.print_blocks(
+        [bold(f"{model}: {count_text(facts['rows'])} rows, {len(facts['classes'])} classes{of}")],
+        [render.class_table(fitted.counts)],
+        [render.column_table(facts["columns"], MOST_COLUMNS, ": --json")],
+        list(map(printable, lines)),
+    )
 
 
 def print_column(fitted: FittedClassifier, name: str, as_json: bool) -> None:
@@ -89,7 +83,7 @@ def print_column(fitted: FittedClassifier, name: str, as_json: bool) -> None:
     if not as_json:
         rows = zip(*data.values(), strict=True)
         cells = ([cell if isinstance(cell, str) else f"{cell:.4g}" for cell in row] for row in rows)
-        console().print(render.table([*map(str, data)], cells, range(1, len(data))))
+        render.print_blocks([render.table([*map(str, data)], cells, range(1, len(data)))])
         return
     labels = {str(label): label for label in fitted.counts.classes.labels}
     if "class" in data:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ..page.numbers import count_text
+from .exits import command_text
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from .._types import Json, JsonObject, Label
     from ..estimator.fitted_classifier import FittedClassifier
@@ -27,12 +28,24 @@ WIDE, LONGEST = 120, 12
 MOST_CLASSES, MOST_COLUMNS, MOST_CONFUSED = 10, 20, 12
 
 
-def console() -> Console:
-    """Return the console of reports: stdout, with colors if it is a terminal."""
+def print_blocks(*blocks: Sequence[Table | Text | str]) -> None:
+    """Print blocks of tables and lines with an empty line between two; a terminal has colors, and its own width."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else WIDE
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    page = Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    for number, block in enumerate(blocks):
+        if number:
+            page.print()
+        for part in block:
+            page.print(part, soft_wrap=not hasattr(part, "columns"))
+
+
+def bold(text: str) -> Text:
+    """Return a line in bold."""
+    from rich.text import Text
+
+    return Text(printable(text), style="bold")
 
 
 def print_json(data: JsonObject) -> None:
@@ -117,12 +130,20 @@ def class_table(counts: Counts) -> Table:
     return table(("class", "rows", "proportion", ""), rows[:MOST_CLASSES], (1, 2), more)
 
 
-def class_summaries(counts: Counts) -> list[JsonObject]:
-    """Return the rows of each class, as integers unless weights make them fractions."""
+def model_facts(fitted: FittedClassifier, missing: Mapping[str, int] | None = None) -> JsonObject:
+    """Return what the JSON of a fit and of a model have in common; rows are integers unless weights make fractions."""
+    from ..counting.notes import about_target
     from ..judge.metrics import as_row_count
 
+    counts = fitted.counts
     pairs = zip(counts.classes.labels, counts.rows.tolist(), strict=True)
-    return [{"class": label, "rows": as_row_count(n)} for label, n in pairs]
+    return {
+        "rows": as_row_count(counts.rows.sum()),
+        "target": fitted.schema.target,
+        "classes": [{"class": label, "rows": as_row_count(n)} for label, n in pairs],
+        "columns": column_summaries(fitted, missing),
+        "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
+    }
 
 
 def column_summaries(fitted: FittedClassifier, missing: Mapping[str, int] | None = None) -> list[JsonObject]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,7 @@ from ..errors import InvalidInput
 from ..page.numbers import count_text
 from . import options, render
 from .options import Common, OptionValues, option
-from .render import console, print_json, printable, short_list
+from .render import bold, print_json, printable, short_list
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -142,21 +142,18 @@ def evaluate_command(common: Common) -> None:
 
 def print_evaluation(fitted: FittedClassifier, scores: Scores, files: tuple[str, ...]) -> None:
     """Print the scores, the confusion matrix and the reliability table."""
-    page = console()
-    page.print(f"{count_text(scores.rows)} rows of {short_list(files, 3)}\n", style="bold")
-    for note in scores.notes:
-        page.print(printable(note), style="bold", soft_wrap=True)
+    title = bold(f"{count_text(scores.rows)} rows of {short_list(files, 3)}")
     if len(scores.classes) == 1:
+        render.print_blocks([title], list(map(bold, scores.notes)))
         return
-    page.print(render.score_table(scores))
+    blocks: list[list[Any]] = [[title], [*map(bold, scores.notes), render.score_table(scores)]]
     unknown = [label for label in scores.classes if label not in fitted.classes.tolist()]
     if unknown:
-        page.print(f"\nClasses that the model was not fitted with, and never predicts: {short_list(unknown)}")
+        blocks.append([f"Classes that the model was not fitted with, and never predicts: {short_list(unknown)}"])
     if scores.confusion.size:
-        page.print("\nConfusion matrix", style="bold")
-        page.print(render.confusion_table(scores))
-    page.print("\nReliability: confidence and accuracy of the most probable class", style="bold")
-    page.print(render.reliability_table(scores))
+        blocks.append([bold("Confusion matrix"), render.confusion_table(scores)])
+    heading = "Reliability: confidence and accuracy of the most probable class"
+    render.print_blocks(*blocks, [bold(heading), render.reliability_table(scores)])
 
 
 @options.command(
