@@ -160,24 +160,18 @@ def print_evaluation(fitted: FittedClassifier, scores: Scores, files: tuple[str,
     "explain",
     """Examples:
   naively explain income.parquet new.csv --row 3
-  naively explain income.parquet new.csv --row 3 --against '>50K' --fractions
+  naively explain income.parquet new.csv --row 3 --against '>50K'
 """,
     options.MODEL,
     options.FILES,
     option("--row N", "Row to explain; 1 is the first.", type=options.COUNT, default=1, show_default=True),
     option("--against CLASS", "Class to compare the answer with; by default the most probable other class."),
-    option(
-        "--fractions/--no-fractions",
-        "Show the probabilities of the textbook model as fractions of counts.",
-        default=True,
-        show_default=True,
-    ),
     options.CERTAINTY,
     options.DECISIONS,
     options.READING,
     options.JSON,
 )
-def explain_command(common: Common, row: int, against: str | None, fractions: bool, certainty: OptionValues) -> None:
+def explain_command(common: Common, row: int, against: str | None, certainty: OptionValues) -> None:
     """Explain the prediction of a row.
 
     Shows the contribution of each column to the log-odds of the answer against another class: bars to the right are for
@@ -216,7 +210,7 @@ def explain_command(common: Common, row: int, against: str | None, fractions: bo
         for line in ["", *evidence.message(0, name).splitlines()]:
             parts = enumerate(re.split(COLOR_CODE, line))  # colors are the odd ones
             lines.append("".join(part if k % 2 else printable(part) for k, part in parts))
-    if fractions and fitted.weights is None:  # weighted contributions are not fractions of counts
+    if fitted.weights is None:  # weighted contributions are not fractions of counts
         lines += ["", *map(printable, evidence.fractions().splitlines())]
     click.echo("\n".join(lines))
 

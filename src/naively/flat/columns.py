@@ -63,10 +63,6 @@ class FlatColumn:
         lines = np.vstack([table, np.zeros((1, table.shape[1]))])
         self.table += lines[np.minimum(self.labels, len(table))]
 
-    def add_bins(self, table: Floats) -> None:
-        """Add a table [bin, class]; a missing number contributes nothing."""
-        self.table[: len(table)] += table
-
     def add_missing(self, table: Floats) -> None:
         """Add a table [whether a number is missing, class]."""
         self.table[:-1] += table[0]
@@ -74,20 +70,16 @@ class FlatColumn:
 
     def add_density(self, likelihood: Likelihood, weight: float) -> None:
         """Add the log density of a column of numbers, times a weight."""
-        if isinstance(likelihood, GaussianLikelihood):
-            self._add_gaussian(likelihood, weight)
+        if isinstance(likelihood, GaussianLikelihood):  # normal or Student-t; of equal numbers it contributes nothing
+            center, precision, power, base = (np.array(part[0], dtype=np.float64) for part in likelihood.density)
+            if precision.any() or (base != base[0]).any():
+                precision = precision if power.any() else weight * precision
+                self.add("density", table=np.column_stack([center, precision, weight * power, weight * base]))
         elif isinstance(likelihood, PoissonLikelihood):
             self._add_poisson(likelihood, weight)
         else:
             name = self.fields["name"]
             raise InvalidInput(f"Column {name!r} has a density that a flat model cannot hold.", column=name)
-
-    def _add_gaussian(self, likelihood: GaussianLikelihood, weight: float) -> None:
-        """Add a normal or a Student-t density; one of numbers that are all equal contributes nothing."""
-        centre, precision, power, base = (np.array(part[0], dtype=np.float64) for part in likelihood.density)
-        if precision.any() or (base != base[0]).any():
-            precision = precision if power.any() else weight * precision
-            self.add("density", table=np.column_stack([centre, precision, weight * power, weight * base]))
 
     def _add_poisson(self, likelihood: PoissonLikelihood, weight: float) -> None:
         """Add the distribution of numbers of events."""

@@ -30,8 +30,12 @@ def add_default_terms(model: DefaultModel, columns: Mapping[str, FlatColumn]) ->
         _set_codes(model, columns)
     for place, table in enumerate(tables.codes.tables):
         column = columns[model.owners[place]]
-        add = column.add_bins if place < numbers else column.add_labels if place < len(names) else column.add_missing
-        add(table)
+        if place < numbers:  # a missing number contributes nothing
+            column.table[: len(table)] += table
+        elif place < len(names):
+            column.add_labels(table)
+        else:
+            column.add_missing(table)
     for name, slope in zip(names, tables.slopes.table, strict=False):
         if contributes(slope):
             columns[name].add("slope", table=relative(scale * slope))
@@ -132,7 +136,12 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
         kind, shared = "default", add_default_terms(model, columns)
     else:
         kind = "textbook"
-        _add_textbook_terms(model, columns)
+        for name, table in model.label_tables.items():
+            columns[name].add_labels(np.vstack([table.log_p.T, table.log_unseen]))
+        for name, part in model.number_parts.items():
+            if part.missing is not None:
+                columns[name].add_missing(part.missing.likelihood.log_p.T)
+            columns[name].add_density(part.likelihoods.column(part.place), scorer.scale)
     # Columns in their order, and all terms: those of columns first.
     place = {name: index for index, name in enumerate(columns)}
     finished = [column.finished(place[name], scorer.scale) for name, column in columns.items()]
@@ -154,16 +163,6 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
         "terms": terms,
     }
     return FlatModel(content)
-
-
-def _add_textbook_terms(model: TableModel, columns: dict[str, FlatColumn]) -> None:
-    """Add the log-likelihood of each column of labels and numbers."""
-    for name, table in model.label_tables.items():
-        columns[name].add_labels(np.vstack([table.log_p.T, table.log_unseen]))
-    for name, part in model.number_parts.items():
-        if part.missing is not None:
-            columns[name].add_missing(part.missing.likelihood.log_p.T)
-        columns[name].add_density(part.likelihoods.column(part.place), model.scorer.scale)
 
 
 def _check_flat(column: Column) -> None:

@@ -54,10 +54,9 @@ def described_column(snapshot: Snapshot, column: Column) -> JsonObject:
         values = [value for _, value in sorted(counts, key=lambda pair: -pair[0]) if value is not None]
         described |= {"values": values[:LISTED], "value_count": len(values)}
     if isinstance(statistic, Moments) and statistic.n.shape[1] == 1 and statistic.n.any():
-        n, mean = statistic.n[:, 0], np.nan_to_num(statistic.mean[:, 0])
-        middle = float((n * mean).sum() / n.sum())
-        spread = 3 * math.sqrt(max(float(np.nansum(statistic.ssd[:, 0] + n * (mean - middle) ** 2) / n.sum()), 0.0))
-        low, high = middle - spread, middle + spread
+        rows = statistic.overall()
+        middle, deviation = float(rows.mean[0, 0]), math.sqrt(rows.variance[0, 0])
+        low, high = middle - 3 * deviation, middle + 3 * deviation
         bins, _ = snapshot.fitted.model.fine_bins.get(column.name, (None, None))
         if bins is not None and len(bins.cuts):
             low, high = float(bins.cuts[0]), float(bins.cuts[-1])
