@@ -57,6 +57,14 @@ OPTIONS: Mapping[str, str] = {
 # Options that are switched off by another one.
 SWITCHED_OFF: Mapping[str, str] = {"keep_rows": "--no-keep-rows", "rows": "--no-keep-rows"}
 
+GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
+# Warnings that a command prints as notes, and the text of that of a model whose rows are not at hand.
+NOTED: tuple[type[Warning], ...] = (WeightWarning, StaleWarning, TextbookFallbackWarning, CombinedWeightsWarning)
+STALE = (
+    "The model keeps its weights and its temperature. A file without rows has none to fit them again: fit all rows, or "
+    "write files with rows from the start by --keep-rows."
+)
+
 
 def command_text(message: str) -> str:
     """Return a message of the library as the command line writes it.
@@ -123,13 +131,7 @@ def _repeated(option: str, values: Iterable[str], more: bool = False) -> str:
     return " ".join([*(f"{option} {shlex.quote(value)}" for value in values), *(["…"] if more else [])])
 
 
-GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
-# Warnings that a command prints as notes, and the text of that of a model whose rows are not at hand.
-NOTED: tuple[type[Warning], ...] = (WeightWarning, StaleWarning, TextbookFallbackWarning, CombinedWeightsWarning)
-STALE = (
-    "The model keeps its weights and its temperature. A file without rows has none to fit them again: fit all rows, or "
-    "write files with rows from the start by --keep-rows."
-)
+# -- exit codes --------------------------------------------------------------------------------------------------------
 
 
 class Program(click.Group):

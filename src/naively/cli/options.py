@@ -27,6 +27,9 @@ OptionValues: TypeAlias = dict[str, Any]
 # The class label that an argument stands for, given the name of its option.
 LabelParser: TypeAlias = "Callable[[str, str], Label]"
 
+LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)  # of a set or an interval
+COUNT = click.IntRange(1)
+
 
 def open_files(files: Sequence[str], reading: OptionValues) -> File:
     """Return the files as one `File` with the options of reading."""
@@ -312,9 +315,6 @@ def command(
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
-
-LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)  # of a set or an interval
-COUNT = click.IntRange(1)
 
 
 def character(value: str) -> str:

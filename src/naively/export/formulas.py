@@ -17,6 +17,17 @@ from scipy.special import gammaln
 from .._types import AnyArray, Floats, JsonObject
 from ..errors import InvalidInput
 
+RULED_OUT = -1e300  # stands for minus infinity, which not every database can write
+BEYOND = -1e295  # a sum below this has ruled a class out
+LARGE = 1e290  # the largest number that a density subtracts
+# Added to and subtracted from a number less than 2**51, it rounds the number to a whole one, halves to the even one.
+ROUNDING = 1.5 * 2.0**52
+LEAST_EXPONENT = -700.0  # PostgreSQL refuses the exponential of less
+# Stirling's formula is used from here on; its first terms leave less than 1e-14.
+STIRLING_FROM = 16
+HALF_LOG_2_PI = 0.9189385332046727
+
+
 # `eq=False`: formulas hold arrays, which cannot be compared by ==.
 
 
@@ -170,17 +181,6 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
 def names_in(formula: Formula) -> set[str]:
     """Return the names that a formula uses."""
     return {formula.name} if isinstance(formula, Named) else set().union(*map(names_in, parts_of(formula)))
-
-
-RULED_OUT = -1e300  # stands for minus infinity, which not every database can write
-BEYOND = -1e295  # a sum below this has ruled a class out
-LARGE = 1e290  # the largest number that a density subtracts
-# Added to and subtracted from a number less than 2**51, it rounds the number to a whole one, halves to the even one.
-ROUNDING = 1.5 * 2.0**52
-LEAST_EXPONENT = -700.0  # PostgreSQL refuses the exponential of less
-# Stirling's formula is used from here on; its first terms leave less than 1e-14.
-STIRLING_FROM = 16
-HALF_LOG_2_PI = 0.9189385332046727
 
 
 # -- densities of numbers, written so that neither large numbers nor small ones lose digits ----------------------------

@@ -56,6 +56,12 @@ OPERATORS = {
     "missing": "IsNaN",
 }
 
+# The oldest versions that have all operators: runtimes of 2022 and later know them.
+OPSET, IR_VERSION, LEARNING_OPSET = 17, 8, 3
+# Numbers are looked up by LabelEncoder since this version of its domain (2024).
+NUMBER_LABELS_OPSET = 4
+DECISION = "the most probable class; costs and rejection are not applied"
+
 
 class OnnxGraph:
     """The nodes and constants of a graph; equal ones are added once."""
@@ -315,11 +321,7 @@ def missing_text(column: JsonObject) -> str:
     return text
 
 
-# The oldest versions that have all operators: runtimes of 2022 and later know them.
-OPSET, IR_VERSION, LEARNING_OPSET = 17, 8, 3
-# Numbers are looked up by LabelEncoder since this version of its domain (2024).
-NUMBER_LABELS_OPSET = 4
-DECISION = "the most probable class; costs and rejection are not applied"
+# -- the model ---------------------------------------------------------------------------------------------------------
 
 
 def onnx(model: HasFlat, path: str | PathLike[str] | None = None, *, name: str | None = None) -> ModelProto:

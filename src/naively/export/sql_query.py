@@ -31,6 +31,8 @@ from .formulas import (
     scoring_steps,
 )
 
+CAN = "SQL holds numbers, categories and booleans"
+
 
 def number_sql(value: float | int) -> str:
     """Return a literal; with an exponent it is a floating point number in every dialect, and of all digits."""
@@ -233,7 +235,7 @@ class BigQuery(DuckDB):
 DIALECTS = {dialect.name: dialect for dialect in (DuckDB, PostgreSQL, SQLite, BigQuery)}
 
 
-CAN = "SQL holds numbers, categories and booleans"
+# -- the query ---------------------------------------------------------------------------------------------------------
 
 
 def sql(

@@ -18,6 +18,11 @@ DRAWN_COLUMNS, LISTED_COLUMNS = 30, 60
 # Texts of more characters are cut.
 LONG_TEXT = 40
 
+# A change of at least this many standard errors is hardly chance.
+CLEAR = 3.0
+# Lines on mutual information.
+MOST_COLUMNS = 30
+
 
 # -- row ---------------------------------------------------------------------------------------------------------------
 
@@ -196,12 +201,6 @@ def server_section(data: PageData) -> Html | None:
             css="card",
         ),
     )
-
-
-# A change of at least this many standard errors is hardly chance.
-CLEAR = 3.0
-# Lines on mutual information.
-MOST_COLUMNS = 30
 
 
 # -- quality -----------------------------------------------------------------------------------------------------------

@@ -31,6 +31,12 @@ from .served_model import JsonRow, RequestRows, Snapshot, label_index
 
 Result = TypeVar("Result")
 
+# Bytes that are written to the disk at once, and sent at once.
+WRITTEN, SENT = 1 << 20, 1 << 16
+# Beginnings of files that are compressed, or binary: a small one could be unpacked to a huge one.
+BINARY = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"PAR1", b"ARROW1")
+DELIMITERS = (b",", b";", b"\t", b"|")
+
 
 def predictions(snapshot: Snapshot, request: RequestRows) -> bytes:
     """Return the predictions of rows."""
@@ -100,11 +106,7 @@ def in_blocks(rows: list[JsonRow], call: Callable[[list[JsonRow]], Result]) -> l
     return results
 
 
-# Bytes that are written to the disk at once, and sent at once.
-WRITTEN, SENT = 1 << 20, 1 << 16
-# Beginnings of files that are compressed, or binary: a small one could be unpacked to a huge one.
-BINARY = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"PAR1", b"ARROW1")
-DELIMITERS = (b",", b";", b"\t", b"|")
+# -- files -------------------------------------------------------------------------------------------------------------
 
 
 class UploadCheck:

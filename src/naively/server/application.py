@@ -25,6 +25,14 @@ from .served_model import RequestRows, ServedModel, Snapshot
 
 LONGEST_PATH = 200
 
+API = "/api/v1"
+# Bodies of at most so many bytes are read and predicted in the thread of the connections; others in another thread.
+AT_ONCE = 16_384
+# Seconds between two checks of a model's file.
+CHECK_EVERY = 1.0
+HTML = "text/html; charset=utf-8"
+Result = TypeVar("Result")
+
 
 class AccessLog:
     """Writes lines to stderr or to a file.
@@ -71,16 +79,6 @@ class AccessLog:
         self.flush()
         if self._sink is not sys.stderr:
             self._sink.close()
-
-
-API = "/api/v1"
-# Bodies of at most so many bytes are read and predicted in the thread of the connections; others in another thread.
-AT_ONCE = 16_384
-# Seconds between two checks of a model's file.
-CHECK_EVERY = 1.0
-HTML = "text/html; charset=utf-8"
-
-Result = TypeVar("Result")
 
 
 class Application:

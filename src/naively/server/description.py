@@ -23,6 +23,8 @@ from .served_model import Snapshot
 # Values of a column that are listed, and that are examples in the OpenAPI document; the most frequent first.
 LISTED, EXAMPLES = 1_000, 20
 
+UNFRAMED = "; frame-ancestors 'none'"
+
 
 def described_model(snapshot: Snapshot, learning: bool = False) -> JsonObject:
     """Return what a form needs: columns with their types and values, classes with their probabilities."""
@@ -126,7 +128,7 @@ def row_schema(snapshot: Snapshot) -> JsonObject:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-UNFRAMED = "; frame-ancestors 'none'"
+# -- pages -------------------------------------------------------------------------------------------------------------
 
 
 def model_page(snapshot: Snapshot, server: JsonObject) -> tuple[bytes, bytes]:

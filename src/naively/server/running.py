@@ -29,6 +29,8 @@ from .served_model import ServedModel, open_models
 # A `CountingProtocol`. Of what uvicorn adds we read `cycle`, the request and its response, and `flow`.
 Connection: TypeAlias = Any
 
+SHORTEST_TOKEN = 16
+
 
 class CountingProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """Counts how often the client took all that was sent."""
@@ -74,7 +76,7 @@ class SlowClients:
         return cut
 
 
-SHORTEST_TOKEN = 16
+# -- the server --------------------------------------------------------------------------------------------------------
 
 
 def serve_models(paths: list[Path], settings: ServerSettings, ready: Callable[[str], None]) -> None:

@@ -24,6 +24,9 @@ NOUNS: dict[type, str] = {dict: "an object", list: "a list"}
 JsonRow = dict[str, CellLike]
 
 
+# -- the JSON of a request ---------------------------------------------------------------------------------------------
+
+
 def _members(pairs: list[tuple[str, Json]]) -> JsonObject:
     """Return an object of JSON; RFC 8259 leaves open what a repeated name means, so it is refused."""
     members = dict(pairs)
@@ -176,6 +179,9 @@ def label_index(
     listed = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
     detail = f"{json.dumps(given)[:100]} is not a class; the classes are {listed}."
     raise Problem(422, detail, row=row, column=column, classes=labels)
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
 
 
 class Snapshot:

@@ -32,6 +32,12 @@ from ..stats.arithmetic import checked_row_weights
 
 INT64 = np.dtype(np.int64)
 
+Foreign: TypeAlias = Any  # an array of a library that is not imported here
+Method = TypeVar("Method", bound=Callable[..., Any])  # of an estimator, about rows
+COLUMN = "X"  # the whole matrix is one wide column
+# An accumulator of the kind that a classifier starts with, and which only it looks into.
+AnyAccumulator: TypeAlias = Any
+
 
 # -- rows -------------------------------------------------------------------------------------------------------------
 
@@ -165,9 +171,6 @@ def codes_among(classes: AnyArray, y: AnyArray) -> AnyArray:
 # Under ``sklearn.config_context(array_api_dispatch=True)`` they are converted to NumPy, counted and scored as any
 # others, and results are converted back. Everywhere else, and for NumPy's own arrays, nothing happens here.
 
-Foreign: TypeAlias = Any  # an array of a library that is not imported here
-Method = TypeVar("Method", bound=Callable[..., Any])  # of an estimator, about rows
-
 
 def is_foreign(x: TableLike) -> bool:
     """Tell whether x is an array of another library, whose results are to be arrays of that library."""
@@ -214,9 +217,7 @@ def in_input_library(method: Method) -> Method:
     return cast(Method, converted)  # it takes and returns what the method does
 
 
-COLUMN = "X"  # the whole matrix is one wide column
-# An accumulator of the kind that a classifier starts with, and which only it looks into.
-AnyAccumulator: TypeAlias = Any
+# -- the classifiers ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)

@@ -41,6 +41,15 @@ MAXIMUM_LIKELIHOOD = Settings(estimate="mle")
 # Unless told otherwise, a smaller alpha is raised to this.
 LEAST_ALPHA = 1e-10
 
+# Counts of all codes of all features, over all classes: 1 GiB. With more, the features are surely not codes.
+MOST_COUNTS = 2**27
+ADVICE = "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder to make them."
+# Beyond this, a weight and the square of a number that is allowed by itself may overflow together.
+HEAVY = 1e6
+
+
+# -- counts of words, and binary features ------------------------------------------------------------------------------
+
 
 def discrete_model(
     family: Family, settings: Settings, log_prior: Floats | None, uses_prior: bool, counts: Counts
@@ -320,9 +329,7 @@ class BernoulliNB(DiscreteNB):
         return np.array(self._likelihood.log_there)
 
 
-# Counts of all codes of all features, over all classes: 1 GiB. With more, the features are surely not codes.
-MOST_COUNTS = 2**27
-ADVICE = "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder to make them."
+# -- codes of categories -----------------------------------------------------------------------------------------------
 
 
 class CategoricalNB(DiscreteNB):
@@ -451,8 +458,7 @@ def affordable_sizes(sizes: AnyArray, classes: int) -> Longs:
     return sizes.astype(np.int64)
 
 
-# Beyond this, a weight and the square of a number that is allowed by itself may overflow together.
-HEAVY = 1e6
+# -- numbers -----------------------------------------------------------------------------------------------------------
 
 
 def gaussian_model(counts: Counts, *, prior: AnyArray | None, var_smoothing: float) -> NaiveModel:
