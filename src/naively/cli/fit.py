@@ -88,15 +88,21 @@ OVERCONFIDENT = "The probabilities are overconfident: the log loss is above that
                 multiple=True,
             ),
             *options.SETTINGS,
+            option(
+                "--model",
+                "auto: the default model, with pairs of columns and fitted weights; textbook: textbook naive Bayes.",
+                type=click.Choice(["auto", "textbook"]),
+                default="auto",
+                show_default=True,
+            ),
+            option(
+                "--unlabelled",
+                "Rows without a class are an error, or skipped.",
+                type=click.Choice(["error", "skip"]),
+                default="error",
+                show_default=True,
+            ),
         ),
-    ),
-    option(
-        "--model",
-        "auto: the default model, with pairs of columns and fitted weights; textbook: textbook naive Bayes.",
-        name="model_kind",
-        type=click.Choice(["auto", "textbook"]),
-        default="auto",
-        show_default=True,
     ),
     option(
         "--cv K",
@@ -132,13 +138,6 @@ OVERCONFIDENT = "The probabilities are overconfident: the log loss is above that
         "exactly; by default a model file holds no row. --no-keep-rows keeps rows out of the folder of --keep-counts, "
         "too."
     ),
-    option(
-        "--unlabelled",
-        "Rows without a class are an error, or skipped.",
-        type=click.Choice(["error", "skip"]),
-        default="error",
-        show_default=True,
-    ),
     *options.READING_ROWS,
 )
 def fit_command(
@@ -148,12 +147,10 @@ def fit_command(
     family: tuple[str, ...],
     texts: OptionValues,
     normalize_weight: bool,
-    model_kind: str,
     cv: int | None,
     conformalize: bool,
     keeping: OptionValues,
     keep_rows: bool | None,
-    unlabelled: str,
 ) -> None:
     """Fit a model to files, and report on it.
 
@@ -172,7 +169,7 @@ def fit_command(
     target = options.resolve_target(file, common.target)
     given = options.parse_settings(common.settings, options.labels_of_column(file, target))
     families = options.parse_families(file, family, texts)
-    how = Parameters(families=families, model=model_kind, unlabelled=unlabelled, n_jobs=common.n_jobs, **given)
+    how = Parameters(families=families, n_jobs=common.n_jobs, **given)
     if keep_rows:
         if out is None:
             raise click.UsageError(
@@ -191,9 +188,8 @@ def fit_command(
         anywhere = fitted.with_parameters(n_jobs=None)  # the number of threads belongs to this machine
         save_model(anywhere, out, rows=bool(keep_rows))
     if common.as_json:
-        print_json(
-            {**fit_as_json(fitted, fit), "model": out, **render.kept_rows_as_json(fitted, in_file=bool(keep_rows))}
-        )
+        kept = render.kept_rows_as_json(fitted, in_file=bool(keep_rows))
+        print_json({**fit_as_json(fitted, fit), "model": out, **kept})
     elif not common.quiet:
         last = [output_line(fitted, out, rows=bool(keep_rows))]
         if cv is None and fit.scores is None and not fit.by_file:

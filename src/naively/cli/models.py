@@ -128,14 +128,8 @@ def merge_command(common: Common, models: tuple[str, ...], out: str, keep_rows: 
         fitted = up_to_date(merge_models(loaded, models))
     rows = count_text(float(fitted.counts.rows.sum()))
     text = f"{rows} rows of {len(models)} model{'s' * (len(models) > 1)}."
-    save(
-        common,
-        fitted,
-        out,
-        fitted.state.kept is not None if keep_rows is None else keep_rows,
-        text,
-        {"models": list(models)},
-    )
+    with_rows = fitted.state.kept is not None if keep_rows is None else keep_rows
+    save(common, fitted, out, with_rows, text, {"models": list(models)})
 
 
 @options.command(

@@ -166,7 +166,7 @@ def export_command(common: Common, out: str, form: str | None, of_format: Option
     is complete.
     """
     from ..estimator.reports import flattened
-    from ..export import WRITERS, format_of, write
+    from ..export import WRITERS, format_of
 
     if out == "-":
         if form is None:
@@ -184,10 +184,9 @@ def export_command(common: Common, out: str, form: str | None, of_format: Option
     fitted = common.load()
     flat = flattened(fitted, of_format.pop("words", None))
     how = {name: list(value) if name == "keep" else value for name, value in of_format.items()}
+    written = WRITERS[form](flat, None if out == "-" else out, **how)
     if out == "-":
-        click.echo(WRITERS[form](flat, None, **how))
-    else:
-        write(flat, out, format=form, **how)
+        click.echo(written)
     if not common.quiet and (fitted.parameters.cost is not None or fitted.parameters.reject is not None):
         click.echo("Note: the costs of the model are not exported; the answer is the most probable class.", err=True)
     if out != "-":
