@@ -315,7 +315,7 @@ def is_visibly_worse(one: Scores, other: Scores) -> bool:
     """Tell whether the log loss is higher than another, also as it is shown."""
     from ..judge.metrics import score_text
 
-    shown = [score_text("log_loss", found.log_loss, one.spread["log_loss"]) for found in (one, other)]
+    shown = [score_text("log_loss", scores.log_loss, one.spread["log_loss"]) for scores in (one, other)]
     return one.log_loss > other.log_loss and shown[0] != shown[1]
 
 

@@ -157,7 +157,7 @@ def column_summaries(fitted: FittedClassifier, missing: Mapping[str, int] | None
 
     information, summaries = information_of_columns(fitted), []
     for column in fitted.schema:
-        count, known = missing_row_count(fitted.counts, column.name), information.get(column.name)
+        count, measured = missing_row_count(fitted.counts, column.name), information.get(column.name)
         if count is not None and missing is not None:
             count = missing.get(column.name, 0)
         summaries.append(
@@ -167,7 +167,7 @@ def column_summaries(fitted: FittedClassifier, missing: Mapping[str, int] | None
                 "family": family_text(column),
                 "notation": None if column.written is None or column.written.plain else str(column.written),
                 "missing": None if count is None else as_row_count(count),
-                "bits": None if known is None or math.isnan(known.bits) else known.bits,
+                "bits": None if measured is None or math.isnan(measured.bits) else measured.bits,
             }
         )
     return sorted(summaries, key=lambda summary: -(summary["bits"] or 0.0))

@@ -232,14 +232,14 @@ def certainty_json(fitted: FittedClassifier, table: pa.Table, wanted: Certainty)
     """Return the set of classes and the intervals of one row that were requested."""
     from ..estimator.uncertainty import prediction_sets, probability_interval
 
-    found: JsonObject = {}
+    result: JsonObject = {}
     if wanted.set_level is not None:
         (chosen,) = prediction_sets(fitted, table, wanted.set_level, by_class=wanted.by_class)
-        found["set"] = fitted.classes[chosen].tolist()
+        result["set"] = fitted.classes[chosen].tolist()
     if wanted.interval is not None:
         (low,), (high,) = probability_interval(fitted, table, wanted.level)
-        found["intervals"] = {str(label): [low[k], high[k]] for k, label in enumerate(fitted.classes)}
-    return found
+        result["intervals"] = {str(label): [low[k], high[k]] for k, label in enumerate(fitted.classes)}
+    return result
 
 
 def explanation_json(evidence: Evidence, cells: JsonObject) -> JsonObject:
@@ -251,8 +251,8 @@ def explanation_json(evidence: Evidence, cells: JsonObject) -> JsonObject:
         name: cells[name] if isinstance(cells.get(name, ""), bool | int | float | None) else texts[name]
         for name in texts
     }
-    found = evidence_json(evidence, 0, values)
-    for place, column in enumerate(found["columns"]):
+    result = evidence_json(evidence, 0, values)
+    for place, column in enumerate(result["columns"]):
         name = column["name"]
         column["value"] = values[name]
         if evidence.joint is not None and name not in (evidence.provenance.pairs or ()):
@@ -262,4 +262,4 @@ def explanation_json(evidence: Evidence, cells: JsonObject) -> JsonObject:
             words = evidence.provenance.texts[name].contributions(0)
             order = words.strongest(int(evidence.answer[0]), int(evidence.against[0]), len(words.names))
             column["words"] = [{"word": words.names[k], "scores": by_class(evidence, words.scores[k])} for k in order]
-    return {**found, "contributions": dict(evidence.bars())}
+    return {**result, "contributions": dict(evidence.bars())}

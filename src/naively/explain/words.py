@@ -164,7 +164,10 @@ def word_facts(model: FittedModel) -> JsonObject | None:
         facts: JsonObject = {"name": name, "words": text.names(numbers[kept])}
         facts["counts"] = [[as_row_count(round(float(cell), 3)) for cell in line] for line in n[:, kept]]
         facts["strongest"] = [
-            [[int(at), round(float(gain), 6)] for at, gain in zip(np.searchsorted(kept, order), lead, strict=True)]
+            [
+                [int(place), round(float(gain), 6)]
+                for place, gain in zip(np.searchsorted(kept, order), lead, strict=True)
+            ]
             for order, lead in strongest
         ]
         columns.append(facts)
