@@ -13,9 +13,10 @@ import click
 from .._progress import ProgressBar
 from ..errors.message import ANY_VALUE, Message, Setting
 from ..page.numbers import count_text
-from . import options, render
+from . import arguments, options, render
+from .arguments import OptionValues
 from .exits import command_text, warnings_as_notes
-from .options import COUNT, Common, Group, OptionValues, option
+from .options import COUNT, Common, Group, option
 from .render import bold, percent, print_json, printable, short_list
 
 if TYPE_CHECKING:
@@ -165,10 +166,10 @@ def fit_command(
     from ..estimator.uncertainty import with_scores_of_files
 
     file = common.file()
-    options.refuse_overwriting(out, file)
-    target = options.resolve_target(file, common.target)
-    given = options.parse_settings(common.settings, options.labels_of_column(file, target))
-    families = options.parse_families(file, family, texts)
+    arguments.refuse_overwriting(out, file)
+    target = arguments.resolve_target(file, common.target)
+    given = arguments.parse_settings(common.settings, arguments.labels_of_column(file, target))
+    families = arguments.parse_families(file, family, texts)
     how = Parameters(families=families, n_jobs=common.n_jobs, **given)
     if keep_rows:
         if out is None:
@@ -176,7 +177,7 @@ def fit_command(
                 "--keep-rows writes rows into the model file: add -o model.parquet, or leave it out."
             )
         refuse_rows_of_textbook(how)
-    ignored = [options.resolve_column(file, name, "--ignore") for name in ignore]
+    ignored = [arguments.resolve_column(file, name, "--ignore") for name in ignore]
     weight = common.weight_column(file)
     folds = default_folds(how, file, keeping) if cv is None else cv
     with warnings_as_notes(common.quiet), ProgressBar("Counting", common.quiet) as bar:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..page.numbers import count_text
-from . import options, render
+from . import arguments, options, render
 from .exits import warnings_as_notes
 from .options import Common, option
 from .render import bold, print_json, printable
@@ -116,7 +116,7 @@ def merge_command(common: Common, models: tuple[str, ...], out: str, keep_rows: 
     from ..estimator.rows_in_files import refuse_rows_of_textbook
     from ..estimator.update import up_to_date
 
-    loaded = [options.load_with_settings(model) for model in models]
+    loaded = [arguments.load_with_settings(model) for model in models]
     for model, one in zip(models, loaded, strict=True) if keep_rows else ():
         refuse_rows_of_textbook(one.parameters)
         if one.state.kept is None:
@@ -165,12 +165,12 @@ def forget_command(common: Common, out: str, unlabelled: str | None, keep_rows: 
     from ..judge.metrics import as_row_count
 
     file = common.file()
-    options.refuse_overwriting(out, file)
+    arguments.refuse_overwriting(out, file)
     fitted = common.load()
     if keep_rows:
         refuse_without_rows(fitted)
     with_rows = fitted.state.kept is not None if keep_rows is None else keep_rows
-    target, weight = options.resolve_known_target(fitted, file, common.target), common.weight_column(file)
+    target, weight = arguments.resolve_known_target(fitted, file, common.target), common.weight_column(file)
     if weight is None and fitted.schema.weight is not None and not common.quiet:
         of = printable(fitted.schema.weight)
         click.echo(

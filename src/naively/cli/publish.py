@@ -9,8 +9,9 @@ import click
 
 from .._progress import ProgressBar
 from ..errors import NotInstalled
-from . import options
-from .options import COUNT, Common, Group, OptionValues, option
+from . import arguments, options
+from .arguments import OptionValues
+from .options import COUNT, Common, Group, option
 from .render import printable
 
 LANGUAGE = option(
@@ -76,15 +77,15 @@ def report_command(
     file = source = None
     if common.files:
         file = common.file()
-        target = None if common.target is None else options.resolve_column(file, common.target)
+        target = None if common.target is None else arguments.resolve_column(file, common.target)
         source = row_source(fitted, file, None, target, common.weight_column(file))
     elif common.target is not None or common.weight is not None:
         named = "--weight" if common.target is None else "--target"
         raise click.UsageError(f"{named} names a column of files; give files, or leave it out.")
     other = None
     if compare is not None:
-        other = (options.load_with_settings(compare, common.settings), Path(compare).name, name)
-    options.refuse_overwriting(out, file, common.model, *([compare] if compare else []))
+        other = (arguments.load_with_settings(compare, common.settings), Path(compare).name, name)
+    arguments.refuse_overwriting(out, file, common.model, *([compare] if compare else []))
     with ProgressBar("Predicting", common.quiet or not common.files) as bar:
         report = report_of(fitted, source, ReportOptions(rows, words, title or name, language), other, bar)
     size = report.save(out).stat().st_size
@@ -180,7 +181,7 @@ def export_command(common: Common, out: str, form: str | None, of_format: Option
         if form not in FORMATS_OF[name]:
             formats = " and ".join(FORMATS_OF[name])
             raise click.UsageError(f"--{name} is an option for {formats}; leave it out for {form}.")
-    options.refuse_overwriting(out, None, common.model)
+    arguments.refuse_overwriting(out, None, common.model)
     fitted = common.load()
     flat = flattened(fitted, of_format.pop("words", None))
     how = {name: list(value) if name == "keep" else value for name, value in of_format.items()}

@@ -11,8 +11,9 @@ import click
 from .._progress import ProgressBar
 from ..errors import InvalidInput
 from ..page.numbers import count_text
-from . import options, render
-from .options import Common, OptionValues, option
+from . import arguments, options, render
+from .arguments import OptionValues
+from .options import Common, option
 from .render import bold, print_json, printable, short_list
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def predict_command(
     if out == "-" and common.as_json:
         raise click.UsageError("--json and the answers cannot both go to stdout; write the answers to a file by -o.")
     wanted, file = certainty_of(certainty), common.file()
-    options.refuse_overwriting(out, file, common.model)
+    arguments.refuse_overwriting(out, file, common.model)
     fitted = common.load()
     costly = fitted.parameters.cost is not None or fitted.parameters.reject is not None
     with ProgressBar("Predicting", common.quiet) as bar:
@@ -126,7 +127,7 @@ def evaluate_command(common: Common) -> None:
     from ..judge.metrics import as_row_count
 
     fitted, file = common.load(), common.file()
-    target = options.resolve_known_target(fitted, file, common.target)
+    target = arguments.resolve_known_target(fitted, file, common.target)
     weight = common.weight_column(file)
     with ProgressBar("Predicting", common.quiet) as bar:
         scores = scores_of_files(fitted, file, target, weight, bar)
@@ -182,7 +183,7 @@ def explain_command(common: Common, row: int, against: str | None, certainty: Op
     from ..estimator.predict_files import evidence_of_decisions, row_of_file
 
     wanted, fitted = certainty_of(certainty), common.load()
-    rival = None if against is None else options.labels_of_model(fitted)(against, "--against")
+    rival = None if against is None else arguments.labels_of_model(fitted)(against, "--against")
     table = row_of_file(fitted, common.file(), row - 1)
     try:
         of_most_probable = evidence_of(fitted, table, rival)

@@ -136,12 +136,7 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
         kind, shared = "default", add_default_terms(model, columns)
     else:
         kind = "textbook"
-        for name, table in model.label_tables.items():
-            columns[name].add_labels(np.vstack([table.log_p.T, table.log_unseen]))
-        for name, part in model.number_parts.items():
-            if part.missing is not None:
-                columns[name].add_missing(part.missing.likelihood.log_p.T)
-            columns[name].add_density(part.likelihoods.column(part.place), scorer.scale)
+        _add_textbook_terms(model, columns)
     # Columns in their order, and all terms: those of columns first.
     place = {name: index for index, name in enumerate(columns)}
     finished = [column.finished(place[name], scorer.scale) for name, column in columns.items()]
@@ -163,6 +158,16 @@ def flat_model(model: TableModel, *, words: int | None = None) -> FlatModel:
         "terms": terms,
     }
     return FlatModel(content)
+
+
+def _add_textbook_terms(model: TableModel, columns: Mapping[str, FlatColumn]) -> None:
+    """Add the log-likelihood of each column of labels and numbers."""
+    for name, table in model.label_tables.items():
+        columns[name].add_labels(np.vstack([table.log_p.T, table.log_unseen]))
+    for name, numbers in model.number_parts.items():
+        if numbers.missing is not None:
+            columns[name].add_missing(numbers.missing.likelihood.log_p.T)
+        columns[name].add_density(numbers.likelihoods.column(numbers.place), model.scorer.scale)
 
 
 def _check_flat(column: Column) -> None:
