@@ -20,11 +20,10 @@ import pytest
 pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
 
 import naively as nv
-from naively.server.access_log import AccessLog
-from naively.server.application import Application
+from naively.server.application import AccessLog, Application
+from naively.server.guard import ServerSettings
 from naively.server.running import open_learners
 from naively.server.served_model import open_models
-from naively.server.settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 PENGUINS = ROOT / "examples" / "penguins.csv"

@@ -51,12 +51,11 @@ TERMS = {
 # Libraries that examples of pages and modules need, and that are not installed with the lowest versions of others.
 NEEDED = {
     "docs/guide/export.md": ["sqlglot"],
-    "docs/guide/export-onnx.md": ["onnx", "onnxruntime", "skl2onnx"],
+    "docs/guide/export-onnx.md": ["onnx", "onnxruntime"],
     "docs/scale/spark.md": ["pyspark"],
     "docs/scale/sql.md": ["ibis"],
     "naively.export.onnx_model": ["onnx"],
     "naively.export.sql_query": ["sqlglot"],
-    "naively.sklearn.onnx_converters": ["skl2onnx"],
     "naively.spark": ["pyspark"],
     "naively.sql": ["ibis"],
 }

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import naively as nv
 from naively import errors
 from naively.cli import main
-from naively.cli.messages import OPTIONS, command_text
+from naively.cli.exits import OPTIONS, command_text
 from naively.errors.message import (
     ANY_VALUE,
     OPEN_LEVELS,

@@ -8,7 +8,7 @@ import pandas as pd
 import naively as nv
 from naively.counting.rows import labeled_rows
 from naively.data.frame import frame_of
-from naively.explain.contributions import explained
+from naively.explain.evidence import explained
 from naively.families import Settings
 from naively.model.column_parts import empirical_prior
 from naively.model.leave_one_out import empirical_without, leave_one_out_posterior, truth_of

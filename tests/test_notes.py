@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import naively as nv
 from naively.cli import main
-from naively.cli.messages import command_text
+from naively.cli.exits import command_text
 from naively.model.recipe import RECIPE
 
 ROWS = 120

@@ -20,8 +20,7 @@ from naively.judge.histograms import BINS, CUTS, QualityCounts, QualitySource, q
 from naively.judge.metrics import area_under_curve
 from naively.judge.score_views import calibration_groups, quality_data, quality_view
 from naively.page.pictures import scale_ticks
-from naively.page.quality_sections import compare_section, quality_section
-from naively.page.sections import model_section
+from naively.page.sections import compare_section, model_section, quality_section
 
 from .page_cases import EXAMPLES, page_data, penguin_table, unpacked_data
 

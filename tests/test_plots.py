@@ -122,20 +122,6 @@ def test_curves_are_named_by_model_or_by_class():
 # -- one row -----------------------------------------------------------------------------------------------------------
 
 
-def test_evidence_is_drawn_with_its_values(tmp_path):
-    """A bar for the prior, each column and its parts; one without an end is as long as the longest."""
-    evidence = nv.NaiveBayes(estimate="mle").fit(TABLE, DAYS).explain({"sky": "rain", "wind": 1.2})
-    chart = nv.plots.evidence(evidence)
-    finite = dict(lead for lead in evidence.bars() if np.isfinite(lead[1]))
-    drawn = {bar["column"].split("  ")[0]: bar["end"] for bar in values_of(chart, "column")}
-    assert {name: drawn[name] for name in finite} == pytest.approx(finite)
-    assert abs(drawn["sky"]) == pytest.approx(max(map(abs, finite.values())))
-    assert marks(chart, "mark-rect", tmp_path / "a.svg") == 3
-    names = [bar["column"] for bar in values_of(nv.plots.evidence(learned().explain(PENGUIN)), "column")]
-    assert len(names) == len(set(names))
-    assert {"bill_length_mm  43: own values", "bill_length_mm  43: joint terms"} <= set(names)
-
-
 @pytest.mark.parametrize("model", ["auto", "textbook"])
 def test_a_waterfall_ends_at_the_log_odds(model):
     """Each step begins where the one above it ended; a class that is ruled out is said to be."""
@@ -153,49 +139,6 @@ def test_a_waterfall_ends_at_the_log_odds(model):
     steps = values_of(nv.plots.waterfall(ruled_out), "end")
     assert {step["said"] for step in steps if step["column"] in ("sky  rain", "sum")} == {"+∞"}
     assert all(np.isfinite([step["start"], step["end"]]).all() for step in steps)
-
-
-@pytest.mark.parametrize("model", ["auto", "textbook"])
-def test_marks_of_a_nomogram_are_predictions_of_the_model(model):
-    """With one cell changed and all others held."""
-    nb = learned(model)
-    found = values_of(nv.plots.nomogram(nb, PENGUIN, "Chinstrap", "Adelie"), "column")
-    at = [list(nb.classes_).index(label) for label in ("Chinstrap", "Adelie")]
-    assert {mark["column"] for mark in found} == set(PENGUIN)
-    for mark in found:
-        value = PENGUIN[mark["column"]] if mark["own"] else mark["value"]
-        row = PENGUIN | {mark["column"]: float(value) if mark["column"] == "bill_length_mm" else value}
-        joint = nb.explain(row).log_joint[0]
-        assert mark["odds"] == pytest.approx(joint[at[0]] - joint[at[1]], abs=1e-9)
-    assert sum(mark["own"] for mark in found) == len(PENGUIN)
-
-
-def test_the_probabilities_of_a_nomogram_are_those_of_the_model():
-    """The floor under them included: between two marks lies the row, if its probability does."""
-    X, y = penguins()
-    nb = nv.NaiveBayes().fit(X[["bill_length_mm", "sex"]], y == "Adelie")
-    found = values_of(nv.plots.nomogram(nb, {"bill_length_mm": 42.0, "sex": "male"}, True, False), "column")
-    places = {float(mark["value"][:-2]) / 100: mark["odds"] for mark in found if mark["column"] == "probability"}
-    assert len(places) > 5
-    for length in np.linspace(38, 46, 30):
-        row = {"bill_length_mm": length, "sex": "male"}
-        p, joint = nb.predict_proba(row)[0, 1], nb.explain(row).log_joint[0]
-        for probability, odds in places.items():
-            assert (p > probability) == (joint[1] - joint[0] > odds)
-
-
-def test_labels_of_a_nomogram_do_not_lie_on_each_other():
-    nb = learned(columns=("island", "bill_length_mm", "flipper_length_mm", "body_mass_g", "sex"))
-    found = values_of(nv.plots.nomogram(nb, PENGUIN | {"flipper_length_mm": 193.0, "body_mass_g": 4000.0}), "place")
-    wide = (max(mark["odds"] for mark in found) - min(mark["odds"] for mark in found)) / 480
-    groups = {}
-    for mark in found:
-        if mark["place"] >= 0:
-            groups.setdefault((mark["column"], mark["place"]), []).append((mark["odds"], len(mark["shown"])))
-    for group in groups.values():
-        for (left, a), (right, b) in pairwise(sorted(group)):
-            assert right - left > 5 * wide * (a + b) / 2
-    assert all(mark["place"] >= 0 for mark in found if mark["own"])
 
 
 # -- the model ---------------------------------------------------------------------------------------------------------
@@ -250,9 +193,7 @@ def charts(theme):
         "calibration": nv.plots.calibration(HONEST, theme=theme),
         "roc": nv.plots.roc(HONEST, theme=theme),
         "precision_recall": nv.plots.precision_recall(HONEST, theme=theme),
-        "evidence": nv.plots.evidence(evidence, theme=theme),
         "waterfall": nv.plots.waterfall(evidence, theme=theme),
-        "nomogram": nv.plots.nomogram(nb, PENGUIN, theme=theme),
         "columns": nv.plots.columns(nb, theme=theme),
         "importance": nv.plots.importance(nb, theme=theme),
     }
@@ -286,7 +227,7 @@ def test_charts_are_written_as_pictures_and_names_are_not_cut(tmp_path):
     long = "a name of a column that is much longer than what Vega shows of it by default"
     nb = nv.NaiveBayes(model="textbook").fit({long: ["青绿", "乌黑"] * 5, "色泽": ["x", "y"] * 5}, ["是", "否"] * 5)
     evidence = nb.explain({long: "青绿", "色泽": "x"})
-    for chart in (nv.plots.importance(nb), nv.plots.evidence(evidence), nv.plots.waterfall(evidence)):
+    for chart in (nv.plots.importance(nb), nv.plots.waterfall(evidence)):
         chart.save(tmp_path / "a.svg")
         texts = [text.text or "" for text in ElementTree.parse(tmp_path / "a.svg").iter(f"{SVG}text")]
         assert any(text.startswith(long) for text in texts)
@@ -303,10 +244,8 @@ def test_charts_are_written_as_pictures_and_names_are_not_cut(tmp_path):
         (lambda: nv.plots.roc(HONEST, label="maybe"), "'maybe' is no class; the classes are"),
         (lambda: nv.plots.roc(nv.Scores.from_labels(["a", "b"], ["a", "a"])), "without probabilities"),
         (lambda: nv.plots.roc(nv.Scores([[0.9, 0.1]], ["no"], ("no", "yes"))), "nothing to distinguish"),
-        (lambda: nv.plots.evidence(nv.NaiveBayes().fit(TABLE, DAYS).explain(TABLE), 6), "row=6 is none of the 6 rows"),
+        (lambda: nv.plots.waterfall(nv.NaiveBayes().fit(TABLE, DAYS).explain(TABLE), 6), "row=6 is none of the 6 rows"),
         (lambda: nv.plots.waterfall(learned().explain(PENGUIN), 1), "row=1 is none of the 1 rows"),
-        (lambda: nv.plots.nomogram(learned(), [PENGUIN]), "Give one row as a dict"),
-        (lambda: nv.plots.nomogram(learned(), PENGUIN, "Emperor"), "'Emperor' is no class"),
         (lambda: nv.plots.columns(learned(), ["height"]), "Column 'height' is not used"),
         (lambda: nv.plots.columns(nv.NaiveBayes().fit(["a b", "c d"] * 9, [0, 1] * 9)), "no column of labels or"),
     ],

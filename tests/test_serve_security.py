@@ -19,11 +19,10 @@ import pytest
 pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
 
 import naively as nv
-from naively.server.exchange import Problem
-from naively.server.guard import host_name, is_loopback
-from naively.server.settings import ServerSettings
-from naively.server.slow_clients import SlowClients
-from naively.server.uploads import UploadCheck
+from naively.server.answers import UploadCheck
+from naively.server.exchange import Problem, Request
+from naively.server.guard import ServerSettings, host_name, is_loopback
+from naively.server.running import SlowClients
 
 from .serving import CSV, JSON, PENGUINS, ROW, App, Server, penguin_model, problem, read_all, sent_file  # noqa: F401
 
@@ -345,15 +344,15 @@ def test_slow_clients_are_cut_off(penguin_model, tmp_path, plain):  # noqa: F811
         assert server.post("predict", ROW).status == 200
 
 
-def connection_of(*, request=True, more=False, started=False, paused=False):
+def connection_of(*, request=True, paused=False):
     """Return a connection as a sweep sees it."""
-    cycle = SimpleNamespace(more_body=more, response_started=started, response_complete=False) if request else None
+    cycle = SimpleNamespace(response_complete=False) if request else None
     transport = Mock(**{"is_closing.return_value": False, "get_write_buffer_size.return_value": 0})
-    return Mock(cycle=cycle, transport=transport, received=1, taken=0, flow=SimpleNamespace(write_paused=paused))
+    return Mock(cycle=cycle, transport=transport, taken=0, flow=SimpleNamespace(write_paused=paused))
 
 
 def test_a_client_that_reads_slowly_but_steadily_is_waited_for():
-    sweeper, connection = SlowClients(ServerSettings(timeout=3)), connection_of(started=True, paused=True)
+    sweeper, connection = SlowClients(3), connection_of(paused=True)
     for second in range(100):
         connection.taken += second % 2
         assert sweeper.sweep([connection], float(second)) == 0
@@ -362,21 +361,32 @@ def test_a_client_that_reads_slowly_but_steadily_is_waited_for():
 
 
 def test_a_request_that_the_server_works_on_is_never_slow():
-    sweeper, connection = SlowClients(ServerSettings()), connection_of()
+    sweeper, connection = SlowClients(10), connection_of()
     assert not any(sweeper.sweep([connection], float(second)) for second in range(1000))
 
 
-def test_a_body_needs_its_rate_and_headers_their_time():
-    sweeper, cut = SlowClients(ServerSettings(timeout=5, slowest=100)), 0
-    good, slow, head = connection_of(more=True), connection_of(more=True), connection_of(request=False)
-    for second in range(20):
-        good.received, slow.received, head.received = good.received + 200, slow.received + 20, head.received + 1
-        there = [c for c in (good, slow, head) if not (c.transport.abort.called or c.transport.close.called)]
-        cut += sweeper.sweep(there, float(second))
-    assert cut == 2
-    slow.transport.abort.assert_called_once()
-    head.transport.close.assert_called_once()
-    assert head.transport.write.call_args[0][0].startswith(b"HTTP/1.1 408")
+def test_headers_have_their_time():
+    sweeper, head = SlowClients(5), connection_of(request=False)
+    assert [sweeper.sweep([head], float(second)) for second in range(7)] == [0] * 6 + [1]
+    head.transport.abort.assert_called_once()
+
+
+@pytest.mark.parametrize(("pause", "timeout", "status"), [(0.02, 0.1, 408), (1.0, 0.1, 408), (0.0, 60.0, 200)])
+def test_a_body_needs_its_rate(pause, timeout, status):
+    """It may be idle for the timeout, and has to come at the least rate after that."""
+    settings, scope = ServerSettings(timeout=timeout, slowest=10_000), {"method": "POST", "path": "/", "headers": []}
+
+    async def receive():
+        await asyncio.sleep(pause)
+        return {"type": "http.request", "body": b" " * 50, "more_body": status != 200}
+
+    async def read():
+        try:
+            return [block async for block in Request(scope, receive, None).body(10**6, 60.0, settings)] and 200
+        except Problem as problem:
+            return problem.status
+
+    assert asyncio.run(read()) == status
 
 
 # -- what is written down ----------------------------------------------------------------------------------------------

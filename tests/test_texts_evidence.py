@@ -206,7 +206,7 @@ def test_reports_name_columns_of_texts(mails):
     assert sorted(nb.importance()["column"]) == sorted(table)
     assert "ngram_range=(1, 2)" in str(nb.schema_)
     altair = pytest.importorskip("altair")
-    chart = nv.plots.evidence(nb.explain({name: column[0] for name, column in table.items()}))
+    chart = nv.plots.waterfall(nb.explain({name: column[0] for name, column in table.items()}))
     assert isinstance(chart, altair.TopLevelMixin)
     assert "body" in json.dumps(chart.to_dict(), default=str)
 

@@ -1,7 +1,7 @@
 """Make the pictures of this folder: ``python docs/images/make_images.py`` needs the dependency group ``test``.
 
 ``fit.svg`` shows what ``naively fit`` prints on a terminal, ``calibration.svg`` the reliability diagrams of three
-models on two data sets; ``waterfall.svg``, ``nomogram.svg`` and ``columns.svg`` are charts of the penguins, and
+models on two data sets; ``waterfall.svg`` and ``columns.svg`` are charts of the penguins, and
 ``notebook-*.png`` their views in a notebook, which need Playwright and Chromium. tests/test_commands.py and
 tests/test_plots.py compare them with the code.
 """
@@ -93,7 +93,6 @@ def penguin_charts() -> dict[str, Any]:
     nb, penguin = penguin_model()
     return {
         "waterfall.svg": nv.plots.waterfall(nb.explain(penguin)),
-        "nomogram.svg": nv.plots.nomogram(nb, penguin),
         "columns.svg": nv.plots.columns(nb, ["flipper_length_mm", "island"]),
     }
 

@@ -1,6 +1,6 @@
-"""The command line. Each command makes one call of the library.
+"""The command line. Each command makes one call of the library; its options come in, text, JSON and files go out.
 
-What a command needs is imported when it runs, so that ``naively --help`` is fast.
+May import everything; what a command needs is imported when it runs, so that ``naively --help`` is fast.
 """
 
 from __future__ import annotations

@@ -6,18 +6,18 @@ import math
 import shlex
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .._progress import ProgressBar
 from ..errors.message import ANY_VALUE, Message, Setting
+from ..page.numbers import count_text
 from . import arguments, options, render
 from .arguments import OptionValues
-from .exits import warnings_as_notes
-from .messages import command_text
+from .exits import command_text, warnings_as_notes
 from .options import COUNT, Common, Group, option
-from .render import console, percent, print_json, printable, row_count_text, short_list
+from .render import bold, percent, print_json, printable, short_list
 
 if TYPE_CHECKING:
     from .._types import JsonObject
@@ -89,15 +89,21 @@ OVERCONFIDENT = "The probabilities are overconfident: the log loss is above that
                 multiple=True,
             ),
             *options.SETTINGS,
+            option(
+                "--model",
+                "auto: the default model, with pairs of columns and fitted weights; textbook: textbook naive Bayes.",
+                type=click.Choice(["auto", "textbook"]),
+                default="auto",
+                show_default=True,
+            ),
+            option(
+                "--unlabelled",
+                "Rows without a class are an error, or skipped.",
+                type=click.Choice(["error", "skip"]),
+                default="error",
+                show_default=True,
+            ),
         ),
-    ),
-    option(
-        "--model",
-        "auto: the default model, with pairs of columns and fitted weights; textbook: textbook naive Bayes.",
-        name="model_kind",
-        type=click.Choice(["auto", "textbook"]),
-        default="auto",
-        show_default=True,
     ),
     option(
         "--cv K",
@@ -133,13 +139,6 @@ OVERCONFIDENT = "The probabilities are overconfident: the log loss is above that
         "exactly; by default a model file holds no row. --no-keep-rows keeps rows out of the folder of --keep-counts, "
         "too."
     ),
-    option(
-        "--unlabelled",
-        "Rows without a class are an error, or skipped.",
-        type=click.Choice(["error", "skip"]),
-        default="error",
-        show_default=True,
-    ),
     *options.READING_ROWS,
 )
 def fit_command(
@@ -149,12 +148,10 @@ def fit_command(
     family: tuple[str, ...],
     texts: OptionValues,
     normalize_weight: bool,
-    model_kind: str,
     cv: int | None,
     conformalize: bool,
     keeping: OptionValues,
     keep_rows: bool | None,
-    unlabelled: str,
 ) -> None:
     """Fit a model to files, and report on it.
 
@@ -173,7 +170,7 @@ def fit_command(
     target = arguments.resolve_target(file, common.target)
     given = arguments.parse_settings(common.settings, arguments.labels_of_column(file, target))
     families = arguments.parse_families(file, family, texts)
-    how = Parameters(families=families, model=model_kind, unlabelled=unlabelled, n_jobs=common.n_jobs, **given)
+    how = Parameters(families=families, n_jobs=common.n_jobs, **given)
     if keep_rows:
         if out is None:
             raise click.UsageError(
@@ -192,9 +189,8 @@ def fit_command(
         anywhere = fitted.with_parameters(n_jobs=None)  # the number of threads belongs to this machine
         save_model(anywhere, out, rows=bool(keep_rows))
     if common.as_json:
-        print_json(
-            {**fit_as_json(fitted, fit), "model": out, **render.kept_rows_as_json(fitted, in_file=bool(keep_rows))}
-        )
+        kept = render.kept_rows_as_json(fitted, in_file=bool(keep_rows))
+        print_json({**fit_as_json(fitted, fit), "model": out, **kept})
     elif not common.quiet:
         last = [output_line(fitted, out, rows=bool(keep_rows))]
         if cv is None and fit.scores is None and not fit.by_file:
@@ -226,29 +222,25 @@ def print_fit(fitted: FittedClassifier, fit: FileFit, files: tuple[str, ...], la
     """Print the report, which ends with lines on the file that was written."""
     from ..counting.notes import about_target
 
-    page, columns, scores = console(), render.column_summaries(fitted, fit.missing_by_column), fit.scores
+    columns, scores = render.column_summaries(fitted, fit.missing_by_column), fit.scores
     rows, count = fitted.counts.rows.sum(), len(fitted.counts.classes)
     classes = f"{count} class{'es' * (count != 1)} of {printable(fitted.schema.target)}"
-    page.print(f"{row_count_text(rows)} rows of {short_list(files, 3)}, {classes}\n", style="bold")
-    for note in about_target(fitted.counts.classes.labels):
-        page.print(f"{printable(command_text(note))}\n", style="bold", soft_wrap=True)
-    page.print(render.class_table(fitted.counts))
-    page.print()
-    page.print(render.column_table(columns))
-    page.print()
-    for line in report_remarks(fitted, fit, len(columns)):
-        page.print(line, soft_wrap=True)
+    held_out: list[Any] = []
     if scores is not None and count > 1:
-        page.print()
-        page.print(accuracy_line(scores), style="bold", soft_wrap=True)
-        page.print(render.score_table(scores, fit.textbook_scores))
+        held_out = [bold(accuracy_line(scores)), render.score_table(scores, fit.textbook_scores)]
         if fit.by_file and len(scores.truth) < fit.rows:
-            page.print(f"Scored: {len(scores.truth):,} of {fit.rows:,} rows, those that are kept.")
+            held_out.append(f"Scored: {len(scores.truth):,} of {fit.rows:,} rows, those that are kept.")
         if is_visibly_worse(scores, scores.baseline):
-            page.print(overconfidence_advice(fitted, scores, fit.textbook_scores), soft_wrap=True)
-    page.print()
-    for line in last:
-        page.print(line, soft_wrap=True)
+            held_out.append(overconfidence_advice(fitted, scores, fit.textbook_scores))
+    render.print_blocks(
+        [bold(f"{count_text(rows)} rows of {short_list(files, 3)}, {classes}")],
+        *([bold(command_text(note))] for note in about_target(fitted.counts.classes.labels)),
+        [render.class_table(fitted.counts)],
+        [render.column_table(columns)],
+        report_remarks(fitted, fit, len(columns)),
+        *([held_out] if held_out else []),
+        last,
+    )
 
 
 def report_remarks(fitted: FittedClassifier, fit: FileFit, columns: int) -> list[str]:
@@ -324,7 +316,7 @@ def is_visibly_worse(one: Scores, other: Scores) -> bool:
     """Tell whether the log loss is higher than another, also as it is shown."""
     from ..judge.metrics import score_text
 
-    shown = [score_text("log_loss", found.log_loss, one.spread["log_loss"]) for found in (one, other)]
+    shown = [score_text("log_loss", scores.log_loss, one.spread["log_loss"]) for scores in (one, other)]
     return one.log_loss > other.log_loss and shown[0] != shown[1]
 
 
@@ -348,20 +340,11 @@ def overconfidence_advice(fitted: FittedClassifier, scores: Scores, textbook: Sc
 
 def fit_as_json(fitted: FittedClassifier, fit: FileFit) -> JsonObject:
     """Return the report for JSON."""
-    from ..counting.notes import about_target
-    from ..judge.metrics import as_row_count
-
-    counts = fitted.counts
-    return {
-        "rows": as_row_count(counts.rows.sum()),
-        "target": fitted.schema.target,
-        "classes": render.class_summaries(counts),
-        "columns": render.column_summaries(fitted, fit.missing_by_column),
+    return render.model_facts(fitted, fit.missing_by_column) | {
         "missing": fit.missing,
         "unlabelled": fit.skipped,
         "missing_markers": fit.markers,
         "set_aside": list(fit.set_aside),
-        "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "read": list(fit.read),
         "cached": list(fit.cached),
         "seconds": fit.seconds,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..page.numbers import count_text
 from . import arguments, options, render
 from .exits import warnings_as_notes
-from .messages import command_text
 from .options import Common, option
-from .render import console, print_json, printable, row_count_text
+from .render import bold, print_json, printable
 
 if TYPE_CHECKING:
     from .._types import JsonObject
@@ -25,23 +25,19 @@ MOST_COLUMNS = 100
     """Examples:
   naively show income.parquet
   naively show income.parquet --column education
-  naively show income.parquet --sql | duckdb
 """,
     options.MODEL,
     option("--column NAME", "Show the probabilities of one column."),
-    option("--sql", "Print SQL queries for DuckDB that read the counts from the file.", is_flag=True),
     options.JSON,
 )
-def show_command(common: Common, column: str | None, sql: bool) -> None:
+def show_command(common: Common, column: str | None) -> None:
     """Show the contents of a model.
 
     Shows the classes, the columns with their mutual information, the settings, and how many rows the file holds as they
-    are. A model file is one Parquet table of counts, which DuckDB, pandas and others can read: --sql prints queries.
+    are. A model file is one Parquet table of counts, which DuckDB, pandas and others can read.
     """
     fitted = common.load()
-    if sql:
-        click.echo(sql_queries(common.model, fitted))
-    elif column is not None:
+    if column is not None:
         print_column(fitted, column, common.as_json)
     else:
         print_model(fitted, common.model, common.as_json)
@@ -50,37 +46,31 @@ def show_command(common: Common, column: str | None, sql: bool) -> None:
 def print_model(fitted: FittedClassifier, model: str, as_json: bool) -> None:
     """Print rows, classes, columns and settings."""
     from .. import __version__
-    from ..counting.notes import about_target
     from ..estimator.uncertainty import scores_at_hand
     from ..judge.metrics import as_row_count
 
-    counts, target, scores = fitted.counts, fitted.schema.target, scores_at_hand(fitted)
-    columns, rows = render.column_summaries(fitted), float(counts.rows.sum())
-    notes = [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)]
+    facts, scores = render.model_facts(fitted), scores_at_hand(fitted)
     settings = {name: value for name, value in fitted.parameters.to_dict().items() if name != "families"}
     for name in ("cost", "prior"):  # pairs of labels become texts
         if isinstance(pairs := settings[name], dict):
             settings[name] = {",".join(map(str, k)) if isinstance(k, tuple) else str(k): v for k, v in pairs.items()}
     if as_json:
-        data: JsonObject = {"model": model, "version": __version__, "rows": as_row_count(rows), "target": target}
-        data |= {"classes": render.class_summaries(counts), "columns": columns, "notes": notes, "settings": settings}
-        data["scored_rows"] = None if scores is None else as_row_count(scores.rows)
-        print_json(data | render.kept_rows_as_json(fitted))
+        scored = None if scores is None else as_row_count(scores.rows)
+        more = {"model": model, "version": __version__, "settings": settings, "scored_rows": scored}
+        print_json(facts | more | render.kept_rows_as_json(fitted))
         return
-    page = console()
-    of = f" of {printable(target)}" if target else ""
-    page.print(f"{printable(model)}: {row_count_text(rows)} rows, {len(counts.classes)} classes{of}\n", style="bold")
-    page.print(render.class_table(counts))
-    page.print()
-    page.print(render.column_table(columns, MOST_COLUMNS, ": --json"))
-    page.print()
+    of = f" of {facts['target']}" if facts["target"] else ""
     lines = render.tuning_lines(fitted)
     if scores is not None:
-        lines.append(f"Held-out scores of {row_count_text(scores.rows)} rows, for --set and --interval.")
-    lines += [*(f"Note: {note}" for note in notes), f"The file holds {render.rows_in_file(fitted)}."]
+        lines.append(f"Held-out scores of {count_text(scores.rows)} rows, for --set and --interval.")
+    lines += [*(f"Note: {note}" for note in facts["notes"]), f"The file holds {render.rows_in_file(fitted)}."]
     lines.append("Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None))
-    for line in lines:
-        page.print(printable(line), soft_wrap=True)
+    render.print_blocks(
+        [bold(f"{model}: {count_text(facts['rows'])} rows, {len(facts['classes'])} classes{of}")],
+        [render.class_table(fitted.counts)],
+        [render.column_table(facts["columns"], MOST_COLUMNS, ": --json")],
+        list(map(printable, lines)),
+    )
 
 
 def print_column(fitted: FittedClassifier, name: str, as_json: bool) -> None:
@@ -93,7 +83,7 @@ def print_column(fitted: FittedClassifier, name: str, as_json: bool) -> None:
     if not as_json:
         rows = zip(*data.values(), strict=True)
         cells = ([cell if isinstance(cell, str) else f"{cell:.4g}" for cell in row] for row in rows)
-        console().print(render.table([*map(str, data)], cells, range(1, len(data))))
+        render.print_blocks([render.table([*map(str, data)], cells, range(1, len(data)))])
         return
     labels = {str(label): label for label in fitted.counts.classes.labels}
     if "class" in data:
@@ -102,31 +92,6 @@ def print_column(fitted: FittedClassifier, name: str, as_json: bool) -> None:
         data["numbers"] = [as_row_count(n) for n in data["numbers"]]
     by_row = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
     print_json({"column": name, "probabilities": by_row})
-
-
-def sql_queries(model: str, fitted: FittedClassifier) -> str:
-    """Return SQL queries that read a model file: classes, a column of labels, a column of numbers."""
-
-    def quoted(text: str) -> str:
-        return "'" + text.replace("'", "''") + "'"
-
-    path, statistics = quoted(model), fitted.counts.columns
-    queries = [f'-- Number of rows of each class\nselect class, n from {path} where "column" is null order by n desc;']
-    name = next((name for name, statistic in statistics.items() if hasattr(statistic, "values")), None)
-    if name is not None:
-        queries.append(
-            f"-- Number and proportion of rows of each class with each value of {printable(name)}\n"
-            f'select class, value, n, n / sum(n) over (partition by class) as proportion\nfrom {path} where "column" = '
-            f"{quoted(name)} order by class, n desc;"
-        )
-    name = next((name for name, statistic in statistics.items() if hasattr(statistic, "squares")), None)
-    if name is not None:
-        queries.append(
-            f"-- Mean and standard deviation of {printable(name)} in each class\n"
-            "select class, n, shift + sum / n as mean, sqrt(greatest(squares / n - (sum / n) ** 2, 0)) as deviation\n"
-            f'from {path} where "column" = {quoted(name)} order by class;'
-        )
-    return "\n\n".join(queries)
 
 
 @options.command(
@@ -161,16 +126,10 @@ def merge_command(common: Common, models: tuple[str, ...], out: str, keep_rows: 
             )
     with warnings_as_notes(common.quiet):
         fitted = up_to_date(merge_models(loaded, models))
-    rows = row_count_text(float(fitted.counts.rows.sum()))
+    rows = count_text(float(fitted.counts.rows.sum()))
     text = f"{rows} rows of {len(models)} model{'s' * (len(models) > 1)}."
-    save(
-        common,
-        fitted,
-        out,
-        fitted.state.kept is not None if keep_rows is None else keep_rows,
-        text,
-        {"models": list(models)},
-    )
+    with_rows = fitted.state.kept is not None if keep_rows is None else keep_rows
+    save(common, fitted, out, with_rows, text, {"models": list(models)})
 
 
 @options.command(
@@ -226,7 +185,7 @@ def forget_command(common: Common, out: str, unlabelled: str | None, keep_rows: 
     rest = rest.with_parameters(unlabelled=fitted.parameters.unlabelled)
     left = float(rest.counts.rows.sum())
     gone = float(fitted.counts.rows.sum()) - left
-    text = f"{row_count_text(gone)} rows removed, {row_count_text(left)} left."
+    text = f"{count_text(gone)} rows removed, {count_text(left)} left."
     save(common, rest, out, with_rows, text, {"forgotten": as_row_count(gone)})
 
 

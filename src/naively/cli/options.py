@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from ..files.file import File
 
 
+LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)  # of a set or an interval
+COUNT = click.IntRange(1)
+
+
 @dataclass
 class Common:
     """The values of options that most commands share; those that a command does not have are empty."""
@@ -93,9 +97,6 @@ def command(
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
-
-LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)  # of a set or an interval
-COUNT = click.IntRange(1)
 
 
 def character(value: str) -> str:

@@ -167,7 +167,7 @@ def export_command(common: Common, out: str, form: str | None, of_format: Option
     is complete.
     """
     from ..estimator.reports import flattened
-    from ..export.export_file import WRITERS, format_of, write
+    from ..export import WRITERS, format_of
 
     if out == "-":
         if form is None:
@@ -185,10 +185,9 @@ def export_command(common: Common, out: str, form: str | None, of_format: Option
     fitted = common.load()
     flat = flattened(fitted, of_format.pop("words", None))
     how = {name: list(value) if name == "keep" else value for name, value in of_format.items()}
+    written = WRITERS[form](flat, None if out == "-" else out, **how)
     if out == "-":
-        click.echo(WRITERS[form](flat, None, **how))
-    else:
-        write(flat, out, format=form, **how)
+        click.echo(written)
     if not common.quiet and (fitted.parameters.cost is not None or fitted.parameters.reject is not None):
         click.echo("Note: the costs of the model are not exported; the answer is the most probable class.", err=True)
     if out != "-":
@@ -268,8 +267,8 @@ def serve_command(common: Common, models: tuple[str, ...]) -> None:
         import uvicorn  # noqa: F401
     except ModuleNotFoundError:
         raise NotInstalled("The server is made by uvicorn", "serve") from None
+    from ..server.guard import ServerSettings
     from ..server.running import serve_models
-    from ..server.settings import ServerSettings
 
     given = {"token": None, **common.settings}
     if "learn" not in given and ("save_every" in given or given["new_classes"] or given["rebase"]):

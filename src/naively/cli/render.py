@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..page.numbers import count_text
+from .exits import command_text
+
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from .._types import Json, JsonObject, Label
     from ..estimator.fitted_classifier import FittedClassifier
@@ -25,17 +28,29 @@ WIDE, LONGEST = 120, 12
 MOST_CLASSES, MOST_COLUMNS, MOST_CONFUSED = 10, 20, 12
 
 
-def console() -> Console:
-    """Return the console of reports: stdout, with colors if it is a terminal."""
+def print_blocks(*blocks: Sequence[Table | Text | str]) -> None:
+    """Print blocks of tables and lines with an empty line between two; a terminal has colors, and its own width."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else WIDE
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    page = Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    for number, block in enumerate(blocks):
+        if number:
+            page.print()
+        for part in block:
+            page.print(part, soft_wrap=not hasattr(part, "columns"))
+
+
+def bold(text: str) -> Text:
+    """Return a line in bold."""
+    from rich.text import Text
+
+    return Text(printable(text), style="bold")
 
 
 def print_json(data: JsonObject) -> None:
     """Print one JSON object; NaN and infinity become null."""
-    from ..explain.evidence_json import finite
+    from ..explain.evidence import finite
 
     def fallback(value: object) -> Json:  # NumPy's numbers as Python's, other values as text
         return finite(value.item()) if hasattr(value, "item") else str(value)
@@ -65,15 +80,6 @@ def percent(proportion: float) -> str:
     if proportion >= 0.0005 or not proportion:
         return f"{proportion:.1%}".replace("%", " %")
     return f"{proportion * 100:.1g} %"
-
-
-def row_count_text(n: float) -> str:
-    """Return a number of rows with thousands separators; with weights it may be a fraction.
-
-    >>> row_count_text(1234567.0), row_count_text(2.5)
-    ('1,234,567', '2.5')
-    """
-    return f"{n:,.0f}" if n == int(n) else f"{n:,.2f}".rstrip("0").rstrip(".")
 
 
 def size_text(n: int) -> str:
@@ -119,17 +125,25 @@ def class_table(counts: Counts) -> Table:
     """Return the table of classes, the most frequent first."""
     order = sorted(zip(counts.classes.labels, counts.rows, strict=True), key=lambda pair: -pair[1])
     total, most = max(counts.rows.sum(), 1e-300), max(order[0][1], 1e-300) if order else 1.0
-    rows = [(str(label), row_count_text(n), percent(n / total), text_bar(n / most)) for label, n in order]
+    rows = [(str(label), count_text(n), percent(n / total), text_bar(n / most)) for label, n in order]
     more = f"… and {len(rows) - MOST_CLASSES} more" if len(rows) > MOST_CLASSES else ""
     return table(("class", "rows", "proportion", ""), rows[:MOST_CLASSES], (1, 2), more)
 
 
-def class_summaries(counts: Counts) -> list[JsonObject]:
-    """Return the rows of each class, as integers unless weights make them fractions."""
+def model_facts(fitted: FittedClassifier, missing: Mapping[str, int] | None = None) -> JsonObject:
+    """Return what the JSON of a fit and of a model have in common; rows are integers unless weights make fractions."""
+    from ..counting.notes import about_target
     from ..judge.metrics import as_row_count
 
+    counts = fitted.counts
     pairs = zip(counts.classes.labels, counts.rows.tolist(), strict=True)
-    return [{"class": label, "rows": as_row_count(n)} for label, n in pairs]
+    return {
+        "rows": as_row_count(counts.rows.sum()),
+        "target": fitted.schema.target,
+        "classes": [{"class": label, "rows": as_row_count(n)} for label, n in pairs],
+        "columns": column_summaries(fitted, missing),
+        "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
+    }
 
 
 def column_summaries(fitted: FittedClassifier, missing: Mapping[str, int] | None = None) -> list[JsonObject]:
@@ -143,7 +157,7 @@ def column_summaries(fitted: FittedClassifier, missing: Mapping[str, int] | None
 
     information, summaries = information_of_columns(fitted), []
     for column in fitted.schema:
-        count, known = missing_row_count(fitted.counts, column.name), information.get(column.name)
+        count, measured = missing_row_count(fitted.counts, column.name), information.get(column.name)
         if count is not None and missing is not None:
             count = missing.get(column.name, 0)
         summaries.append(
@@ -153,7 +167,7 @@ def column_summaries(fitted: FittedClassifier, missing: Mapping[str, int] | None
                 "family": family_text(column),
                 "notation": None if column.written is None or column.written.plain else str(column.written),
                 "missing": None if count is None else as_row_count(count),
-                "bits": None if known is None or math.isnan(known.bits) else known.bits,
+                "bits": None if measured is None or math.isnan(measured.bits) else measured.bits,
             }
         )
     return sorted(summaries, key=lambda summary: -(summary["bits"] or 0.0))
@@ -176,7 +190,7 @@ def column_table(summaries: list[JsonObject], most: int = MOST_COLUMNS, where: s
     for summary in summaries[:most]:
         bits, missing = summary["bits"], summary["missing"]
         cells = ["", ""] if bits is None else [f"{bits:.3f}", text_bar(bits / longest)]
-        count = "" if missing is None else row_count_text(missing)
+        count = "" if missing is None else count_text(missing)
         rows.append([summary["name"], summary["type"], summary["family"], count, *cells])
     more = f"… and {len(summaries) - most:,} more{where}" if len(summaries) > most else ""
     return table(("column", "type", "family", "missing", "mutual information (bits)", ""), rows, (3, 4), more)
@@ -223,7 +237,7 @@ def confusion_table(scores: Scores) -> Table:
         answered = totals[k] - (scores.confusion[k, -1] if choices[-1] is None else 0.0)
         right = column_of.get(scores.classes[k])
         recall = percent(scores.confusion[k, right] / answered) if right is not None and answered else "–"
-        rows.append([str(scores.classes[k]), *(row_count_text(scores.confusion[k, j]) for j in columns), recall])
+        rows.append([str(scores.classes[k]), *(count_text(scores.confusion[k, j]) for j in columns), recall])
     return table(("true ↓  answer →", *names, "recall"), rows, range(1, len(names) + 2))
 
 
@@ -231,7 +245,7 @@ def reliability_table(scores: Scores) -> Table:
     """Return the mean confidence and the accuracy of the most probable class in each bin of confidence."""
     bins = [(n, sure / n, right / n) for n, sure, right in zip(*scores._bins, strict=True) if n]
     most = max((n for n, _, _ in bins), default=1)
-    rows = [(percent(sure), percent(right), row_count_text(n), text_bar(n / most)) for n, sure, right in bins]
+    rows = [(percent(sure), percent(right), count_text(n), text_bar(n / most)) for n, sure, right in bins]
     return table(("confidence", "accuracy", "rows", ""), rows, (0, 1, 2))
 
 

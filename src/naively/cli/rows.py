@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .._progress import ProgressBar
 from ..errors import InvalidInput
+from ..page.numbers import count_text
 from . import arguments, options, render
 from .arguments import OptionValues
 from .options import Common, option
-from .render import console, print_json, printable, row_count_text, short_list
+from .render import bold, print_json, printable, short_list
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,7 +97,7 @@ def predict_command(
     with ProgressBar("Predicting", common.quiet) as bar:
         columns = AnswerColumns(probabilities, costly, why, only, prefix, wanted)
         rows = write_answers(fitted, file, out, to, columns, bar)
-    written = f"Wrote {row_count_text(rows)} rows with answers to {out}." if out != "-" else None
+    written = f"Wrote {count_text(rows)} rows with answers to {out}." if out != "-" else None
     common.finish({"rows": rows, "out": out}, written, err=True)
 
 
@@ -142,45 +143,36 @@ def evaluate_command(common: Common) -> None:
 
 def print_evaluation(fitted: FittedClassifier, scores: Scores, files: tuple[str, ...]) -> None:
     """Print the scores, the confusion matrix and the reliability table."""
-    page = console()
-    page.print(f"{row_count_text(scores.rows)} rows of {short_list(files, 3)}\n", style="bold")
-    for note in scores.notes:
-        page.print(printable(note), style="bold", soft_wrap=True)
+    title = bold(f"{count_text(scores.rows)} rows of {short_list(files, 3)}")
     if len(scores.classes) == 1:
+        render.print_blocks([title], list(map(bold, scores.notes)))
         return
-    page.print(render.score_table(scores))
+    blocks: list[list[Any]] = [[title], [*map(bold, scores.notes), render.score_table(scores)]]
     unknown = [label for label in scores.classes if label not in fitted.classes.tolist()]
     if unknown:
-        page.print(f"\nClasses that the model was not fitted with, and never predicts: {short_list(unknown)}")
+        blocks.append([f"Classes that the model was not fitted with, and never predicts: {short_list(unknown)}"])
     if scores.confusion.size:
-        page.print("\nConfusion matrix", style="bold")
-        page.print(render.confusion_table(scores))
-    page.print("\nReliability: confidence and accuracy of the most probable class", style="bold")
-    page.print(render.reliability_table(scores))
+        blocks.append([bold("Confusion matrix"), render.confusion_table(scores)])
+    heading = "Reliability: confidence and accuracy of the most probable class"
+    render.print_blocks(*blocks, [bold(heading), render.reliability_table(scores)])
 
 
 @options.command(
     "explain",
     """Examples:
   naively explain income.parquet new.csv --row 3
-  naively explain income.parquet new.csv --row 3 --against '>50K' --fractions
+  naively explain income.parquet new.csv --row 3 --against '>50K'
 """,
     options.MODEL,
     options.FILES,
     option("--row N", "Row to explain; 1 is the first.", type=options.COUNT, default=1, show_default=True),
     option("--against CLASS", "Class to compare the answer with; by default the most probable other class."),
-    option(
-        "--fractions/--no-fractions",
-        "Show the probabilities of the textbook model as fractions of counts.",
-        default=True,
-        show_default=True,
-    ),
     options.CERTAINTY,
     options.DECISIONS,
     options.READING,
     options.JSON,
 )
-def explain_command(common: Common, row: int, against: str | None, fractions: bool, certainty: OptionValues) -> None:
+def explain_command(common: Common, row: int, against: str | None, certainty: OptionValues) -> None:
     """Explain the prediction of a row.
 
     Shows the contribution of each column to the log-odds of the answer against another class: bars to the right are for
@@ -219,7 +211,7 @@ def explain_command(common: Common, row: int, against: str | None, fractions: bo
         for line in ["", *evidence.message(0, name).splitlines()]:
             parts = enumerate(re.split(COLOR_CODE, line))  # colors are the odd ones
             lines.append("".join(part if k % 2 else printable(part) for k, part in parts))
-    if fractions and fitted.weights is None:  # weighted contributions are not fractions of counts
+    if fitted.weights is None:  # weighted contributions are not fractions of counts
         lines += ["", *map(printable, evidence.fractions().splitlines())]
     click.echo("\n".join(lines))
 
@@ -241,27 +233,27 @@ def certainty_json(fitted: FittedClassifier, table: pa.Table, wanted: Certainty)
     """Return the set of classes and the intervals of one row that were requested."""
     from ..estimator.uncertainty import prediction_sets, probability_interval
 
-    found: JsonObject = {}
+    result: JsonObject = {}
     if wanted.set_level is not None:
         (chosen,) = prediction_sets(fitted, table, wanted.set_level, by_class=wanted.by_class)
-        found["set"] = fitted.classes[chosen].tolist()
+        result["set"] = fitted.classes[chosen].tolist()
     if wanted.interval is not None:
         (low,), (high,) = probability_interval(fitted, table, wanted.level)
-        found["intervals"] = {str(label): [low[k], high[k]] for k, label in enumerate(fitted.classes)}
-    return found
+        result["intervals"] = {str(label): [low[k], high[k]] for k, label in enumerate(fitted.classes)}
+    return result
 
 
 def explanation_json(evidence: Evidence, cells: JsonObject) -> JsonObject:
     """Return the evidence of one row with own and joint scores of columns, scores of words, and contributions."""
-    from ..explain.evidence_json import by_class, evidence_json
+    from ..explain.evidence import by_class, evidence_json
 
     texts = {name: evidence.texts(name)[0] for name in evidence.columns}
     values = {
         name: cells[name] if isinstance(cells.get(name, ""), bool | int | float | None) else texts[name]
         for name in texts
     }
-    found = evidence_json(evidence, 0, values)
-    for place, column in enumerate(found["columns"]):
+    result = evidence_json(evidence, 0, values)
+    for place, column in enumerate(result["columns"]):
         name = column["name"]
         column["value"] = values[name]
         if evidence.joint is not None and name not in (evidence.provenance.pairs or ()):
@@ -271,4 +263,4 @@ def explanation_json(evidence: Evidence, cells: JsonObject) -> JsonObject:
             words = evidence.provenance.texts[name].contributions(0)
             order = words.strongest(int(evidence.answer[0]), int(evidence.against[0]), len(words.names))
             column["words"] = [{"word": words.names[k], "scores": by_class(evidence, words.scores[k])} for k in order]
-    return {**found, "contributions": dict(evidence.bars())}
+    return {**result, "contributions": dict(evidence.bars())}

@@ -15,8 +15,7 @@ from ..counting.rows import check_widths
 from ..data.dict_rows import few_rows
 from ..data.frame import Frame, frame_of
 from ..errors import InvalidInput, UnreadableRows
-from ..explain.contributions import explained
-from ..explain.evidence import Evidence
+from ..explain.evidence import Evidence, explained
 from ..explain.interval import interval, prior_cumulants
 from ..files.file import File, file_of
 from ..files.formats import paths_of

@@ -17,8 +17,7 @@ from ..data.target import arrow_target
 from ..data.values import ColumnValues
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
-from ..explain.contributions import opponents
-from ..explain.evidence import Evidence
+from ..explain.evidence import Evidence, opponents
 from ..files.file import File, FileBlock
 from ..files.writer import Form, write_table
 from ..judge.decision import cost_and_choices, decide, expected_cost, most_probable

@@ -12,7 +12,7 @@ from .._types import FrameLike, JsonObject
 from ..families import Bins
 from ..families.family import shown_label
 from ..judge.metrics import as_row_count
-from ..page.quality_sections import CLEAR
+from ..page.sections import CLEAR
 from ..stats import Counts, Moments, Table
 from ..stats.mutual_information import Information
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from scipy.special import logsumexp
 
 from .._frames import frame, frame_of_arrow
-from .._types import Codes, Floats, FrameLike, Label, Longs, Mask, TableLike
+from .._types import CellLike, Codes, Floats, FrameLike, JsonObject, Label, Longs, Mask, Matrices, TableLike
+from ..data.frame import Frame
+from ..errors import InvalidInput
+from ..errors.message import Setting
 from ..families.categorical import LogTable
 from ..families.family import fraction
+from ..model.protocols import FittedModel
 from ..model.scorer import posterior
 from .evidence_lines import AVERAGE, PRIOR, cell_texts, evidence_html, highlighted_text, text_picture
-from .words import TextEvidence, text_column
+from .words import TextEvidence, text_column, texts_behind
 
 # Rows that are drawn; of more than these only the first are.
 DRAWN = 3
@@ -343,3 +348,81 @@ class Evidence:
             both = (self._texts(column, begin, end).to_pylist() for column in pairs[name])
             return pa.array([" × ".join(cells) for cells in zip(*both, strict=True)], pa.string())
         return cell_texts(self.provenance.source, name, begin, end)
+
+
+def explained(
+    model: FittedModel, rows: Floats, source: TableLike, threads: int, against: Label, pseudo_counts: float | None
+) -> Evidence:
+    """Return the evidence for some rows; rows are those of each class."""
+    size, labels = (source.rows if isinstance(source, Frame) else len(source)), tuple(model.classes.labels)
+    tables, pairs = model.label_tables, model.pairs
+    scores = np.empty((size, len(model.schema) + len(pairs or ()), len(labels)))
+    joint = None if pairs is None else np.empty(scores.shape)
+    codes, answer = np.empty((len(tables), size), dtype=np.int32), np.empty(size, dtype=np.int64)
+
+    def explain_block(block: slice, columns: Matrices) -> None:
+        answer[block] = model.scorer.most_probable(columns, threads)
+        scores[block], of_joint_terms = model.contributions(columns, threads)
+        if joint is not None:
+            joint[block] = of_joint_terms
+        if tables:
+            codes[:, block] = model.label_codes(columns).T
+
+    model.each_block(explain_block, source, threads)
+    codes_of = dict(zip(tables, codes, strict=True))
+    about = rows, pseudo_counts, pairs, texts_behind(model, source), model.joint_terms
+    provenance = Provenance(source, tables, codes_of, model.number_summaries, *about)
+    base = model.scorer.temper(model.base)
+    scores *= model.scorer.scale
+    joint = None if joint is None else joint * model.scorer.scale
+    others = opponents(base + scores.sum(axis=1), base, answer, labels, against)
+    tempering = (model.scorer.scale, model.scorer.bias)
+    names = (*model.schema.names, *(pairs or ()))
+    return Evidence(names, labels, base, scores, answer, others, provenance, *tempering, joint, model.scorer.floor)
+
+
+def opponents(joint: Floats, base: Floats, answer: Longs, labels: tuple[Label, ...], against: Label) -> Longs:
+    """Return which class each answer is compared with: the one given or, where that is the answer, the runner-up."""
+    if against is not None and against not in labels:
+        raise InvalidInput(
+            Setting("against", against), f" is no class; the classes are {list(labels)}.", classes=list(labels)
+        )
+    row = np.arange(len(joint))
+    others = joint.copy()
+    others[row, answer] = -np.inf
+    others[np.isneginf(others).all(axis=1)] = base  # all others are ruled out
+    others[row, answer] = -np.inf
+    best = others.argmax(axis=1)
+    best = np.where((best == answer) & (joint.shape[1] > 1), (answer + 1) % joint.shape[1], best)
+    return best if against is None else np.where(answer == labels.index(against), best, labels.index(against))
+
+
+def evidence_json(evidence: Evidence, row: int, cells: Mapping[str, CellLike]) -> JsonObject:
+    """Return the contributions for one row: `base` and the `scores` of all `columns` add up to `log_joint`."""
+    pairs = evidence.provenance.pairs or {}
+    columns = []
+    for place, name in enumerate(evidence.columns):
+        about: JsonObject = {"columns": list(pairs[name])} if name in pairs else {"value": cells.get(name)}
+        columns.append({"name": name, **about, "scores": by_class(evidence, evidence.scores[row, place])})
+    return {
+        "against": evidence.classes[int(evidence.against[row])],
+        "probabilities": by_class(evidence, evidence.probabilities[row]),
+        "log_joint": by_class(evidence, evidence.log_joint[row]),
+        "base": by_class(evidence, np.asarray(evidence.base)),
+        "columns": columns,
+        "floor": None if evidence.floor is None else by_class(evidence, np.asarray(evidence.floor)),
+    }
+
+
+def by_class(evidence: Evidence, numbers: Floats) -> JsonObject:
+    """Return the number of each class; null for those that are not finite."""
+    return dict(zip(map(str, evidence.classes), finite(numbers.tolist()), strict=True))
+
+
+def finite(data: Any) -> Any:
+    """Return data with null in place of NaN and infinity, which JSON does not have."""
+    if isinstance(data, dict):
+        return {str(name): finite(value) for name, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import copysign, inf, isfinite, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +29,7 @@ DRAWN_COLUMNS, DRAWN_PAIRS, DRAWN_WORDS = 30, 5, 8
 # Characters of a text in a line, and of a text that is shown whole; a text may be a book.
 DRAWN_TEXT, SHOWN_TEXT = 40, 4000
 PRIOR, AVERAGE = "(prior)", "(average row)"
+LOST = "Every class is ruled out, so only the prior is left"
 # The parts of a contribution: by the column's own values, and through joint terms.
 OWN, JOINT = "  own values", "  joint terms"
 # Length of the longest bar, in terminal cells.
@@ -54,10 +55,8 @@ def evidence_picture(evidence: Evidence, row: int) -> EvidencePicture:
     """Return the picture of one row."""
     bars, pairs = evidence.bars(row), evidence.provenance.pairs or {}
     parts = {name: both for name, *both in evidence.parts(row)}
-    hidden: dict[str, set[str]] = {
-        "other columns": {name for name, _ in [bar for bar in bars[1:] if bar[0] not in pairs][DRAWN_COLUMNS:]},
-        "other pairs": {name for name, _ in [bar for bar in bars[1:] if bar[0] in pairs][DRAWN_PAIRS:]},
-    }
+    columns, joint = ([name for name, _ in bars[1:] if (name in pairs) == is_pair] for is_pair in (False, True))
+    hidden = {"other columns": columns[DRAWN_COLUMNS:], "other pairs": joint[DRAWN_PAIRS:]}
     lines = [ContributionLine("base", bars[0][0], "", bars[0][1], _note_on_base(evidence, row))]
     leads = [lead for _, lead in bars] + [lead for both in parts.values() for lead in both]
     for name, lead in bars[1:]:
@@ -70,17 +69,13 @@ def evidence_picture(evidence: Evidence, row: int) -> EvidencePicture:
     for text in evidence.provenance.texts.values():
         leads += evidence._lead(row, text.contributions(row).scores).tolist()
     longest = max((abs(lead) for lead in leads if isfinite(lead)), default=0.0)
-    return EvidencePicture(_title(evidence, row), lines, longest)
-
-
-def _title(evidence: Evidence, row: int) -> str:
-    """Return the predicted class and the class it is compared with, both with their probabilities."""
     k, other = int(evidence.answer[row]), int(evidence.against[row])
     texts = probability_texts(evidence.probabilities[row].tolist())
-    title = f"{evidence.classes[k]} ({texts[k]})"
+    title = f"{LOST}: " if evidence.ruled_out[row] else ""
+    title += f"{evidence.classes[k]} ({texts[k]})"
     title += f" against {evidence.classes[other]} ({texts[other]})" if k != other else ""
     title += f", {softened(evidence.scale)}" if evidence.scale != 1.0 else ""
-    return f"Every class is ruled out, so only the prior is left: {title}" if evidence.ruled_out[row] else title
+    return EvidencePicture(title, lines, longest)
 
 
 # -- the lines of a column, and the rows behind them -------------------------------------------------------------------
@@ -210,7 +205,8 @@ def _colored_pieces(text: str, contributions: Sequence[float]) -> list[tuple[str
 def cell_texts(source: TableLike, name: str, begin: int, end: int) -> pa.Array:
     """Return the cells of a column in some rows of a frame, or some dicts, as an Arrow array of texts."""
     if not isinstance(source, Frame):
-        return pa.array([_cell_text(_cell_of(row, name)) for row in source[begin:end]], pa.string())
+        named = ({str(key): cell for key, cell in row.items()} for row in source[begin:end])  # a number is a name, too
+        return pa.array([_cell_text(row.get(name)) for row in named], pa.string())
     values = source.columns[name]
     if not isinstance(values, ColumnValues):
         return pa.repeat("(vector)", end - begin)
@@ -223,11 +219,6 @@ def cell_texts(source: TableLike, name: str, begin: int, end: int) -> pa.Array:
     labels, codes = values.labels(begin, end)
     label_texts = pa.array([*map(_cell_text, labels), shown_label(None)], pa.string())
     return label_texts.take(pa.array(np.where(codes < 0, len(labels), codes)))
-
-
-def _cell_of(row: Mapping[object, object], name: str) -> object:
-    """Return the cell of a dict in a column, whose name may be a number."""
-    return row[name] if name in row else next((cell for key, cell in row.items() if str(key) == name), None)
 
 
 def _cell_text(value: object) -> str:
@@ -271,7 +262,7 @@ def _notebook_row(evidence: Evidence, row: int) -> RowView:
         meaning = f"log-odds of {evidence.classes[k]} against {evidence.classes[other]}"
         meaning += ", without the floor under probabilities" if floored else ""
         lines.append(ContributionLine("sum", "sum", "", sum(leads.values()), meaning))
-    notes = ["Every class is ruled out, so only the prior is left."] if evidence.ruled_out[row] else []
+    notes = [f"{LOST}."] if evidence.ruled_out[row] else []
     notes += [f"Calibrated: scores are multiplied by {evidence.scale:.3g}."] if evidence.scale != 1.0 else []
     notes += [f"Joint terms: {evidence.provenance.joint}."] if evidence.joint is not None else []
     texts = [_marked_text(*text.strengths(row, k, other)) for text in evidence.provenance.texts.values()]

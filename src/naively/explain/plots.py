@@ -1,4 +1,4 @@
-"""Charts of Altair: calibration, ROC and precision–recall, contributions of columns, distributions, nomograms.
+"""Charts of Altair: calibration, ROC and precision–recall, contributions of columns, distributions.
 
 Needs the extra ``plots``: ``pip install "naively[plots]"``. Every function returns a chart, to change, to show in a
 notebook, or to write: ``chart.save("calibration.svg")`` or ``.png``. ``theme="dark"`` draws it for dark pages.
@@ -7,35 +7,23 @@ notebook, or to write: ``chart.save("calibration.svg")`` or ``.png``. ``theme="d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from math import copysign, isfinite, isnan
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import narwhals.stable.v1 as nw
 
-from .._types import Floats, JsonObject, Label, TableLike
-from ..errors import InvalidInput
+from .._types import Floats, JsonObject, Label
+from ..errors import InvalidInput, NotInstalled
 from ..errors.message import Setting
 from ..judge.curves import ClassCurve, class_curve, reliability_of_bins
 from ..judge.metrics import RELIABILITY_BINS
 from ..judge.scores import Scores
-from ..page.style import Theme
-from .charts import (
-    SIZE,
-    Chart,
-    ThemeName,
-    colors_of,
-    column_chart,
-    contribution_chart,
-    distinct_names,
-    evidence_steps,
-    import_altair,
-    name_axis,
-    nomogram_axes,
-    nomogram_chart,
-    theme_called,
-    waterfall_steps,
-    with_theme,
-)
+from ..page.numbers import counted, signed
+from ..page.pictures import density_lines, histogram_lines, shown_values
+from ..page.style import COLORS, DARK, LIGHT, Theme, class_color
+from ..stats.arithmetic import commonest
 from .distributions import column_distributions
 from .evidence import Evidence
 from .evidence_lines import evidence_picture
@@ -46,14 +34,20 @@ if TYPE_CHECKING:
 __all__ = [
     "calibration",
     "columns",
-    "evidence",
     "importance",
-    "nomogram",
     "precision_recall",
     "roc",
     "waterfall",
 ]
 
+# A chart of Altair, which is imported only when one is drawn.
+Chart: TypeAlias = Any
+ThemeName: TypeAlias = Literal["light", "dark"]
+
+# The width of a chart, the height of a distribution, and the pixels that labels of an axis may take: Vega cuts at 180.
+SIZE, HEIGHT, LABEL_PIXELS = 300, 110, 600
+# Fonts with Chinese characters, where the system has them.
+CHART_FONT = "sans-serif, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, WenQuanYi Zen Hei"
 # Columns that are drawn unless they are named.
 DRAWN_COLUMNS = 12
 
@@ -95,7 +89,9 @@ def calibration(
     named, look, alt = _named_scores(scores), theme_called(theme), import_altair()
     width, points = 1 / RELIABILITY_BINS / len(named), list[JsonObject]()
     for index, (name, of_model) in enumerate(named.items()):
-        points += reliability_points(name, of_model, level, index * width)
+        for point in reliability_of_bins(of_model, level):  # the bars of models stand next to each other in a bin
+            share, begin = point.rows / of_model.rows, point.start + index * width
+            points.append({"model": name, "share": share, "from": begin, **point._asdict()})
     whole = alt.Chart(alt.InlineData(values=points)).encode(color=colors_of(alt, "model", list(named), look))
     base = whole.transform_filter(f"datum.rows >= {float(least)}")
     sure = alt.X("confidence:Q", title="probability of the predicted class", scale=alt.Scale(domain=[0, 1]))
@@ -149,7 +145,7 @@ def roc(scores: Scores | Mapping[str, Scores], label: Label = None, theme: Theme
     curves, look, alt = _named_curves(scores, label), theme_called(theme), import_altair()
     points = {f"{name} (AUC {curve.area:.3f})": (curve.fall_out, curve.recall) for name, curve in curves.items()}
     of = _found_class(curves)
-    lines = _rate_lines(alt, points, ("fall_out", "false positive rate"), ("recall", f"true positive rate{of}"), look)
+    lines = _rate_lines(alt, points, "fall_out", "false positive rate", "recall", f"true positive rate{of}", look)
     chart = alt.layer(_diagonal(alt, "fall_out", "recall", look), lines)
     return with_theme(chart.properties(width=SIZE, height=SIZE), look)
 
@@ -183,39 +179,11 @@ def precision_recall(scores: Scores | Mapping[str, Scores], label: Label = None,
     chance = alt.Chart(alt.InlineData(values=[{"precision": rate} for rate in rates]))
     random = chance.mark_rule(strokeDash=[4, 4], color=look.muted).encode(y="precision:Q")
     of = _found_class(curves)
-    lines = _rate_lines(alt, points, ("recall", f"recall{of}"), ("precision", f"precision{of}"), look)
+    lines = _rate_lines(alt, points, "recall", f"recall{of}", "precision", f"precision{of}", look)
     return with_theme(alt.layer(random, lines).properties(width=SIZE, height=SIZE), look)
 
 
 # -- one row -----------------------------------------------------------------------------------------------------------
-
-
-def evidence(evidence: Evidence, row: int = 0, theme: ThemeName = "light") -> Chart:
-    """Return the picture of one row of evidence: the contributions of the prior and of each column to the log-odds.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        What `NaiveBayes.explain` returns.
-    row : int, default=0
-        The row, counted from 0.
-    theme : {"light", "dark"}, default="light"
-        The colors.
-
-    Returns
-    -------
-    altair.LayerChart
-        A bar for each contribution, and for the parts of one that has several.
-
-    Examples
-    --------
-    >>> import naively as nv
-    >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
-    >>> chart = nv.plots.evidence(nb.explain({"sky": "rain"}))
-    """
-    _check_row(evidence, row)
-    alt, look, title = import_altair(), theme_called(theme), evidence_picture(evidence, row).title
-    return with_theme(contribution_chart(alt, evidence_steps(evidence, row), title, look, SIZE), look)
 
 
 def waterfall(evidence: Evidence, row: int = 0, theme: ThemeName = "light") -> Chart:
@@ -242,45 +210,10 @@ def waterfall(evidence: Evidence, row: int = 0, theme: ThemeName = "light") -> C
     >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
     >>> chart = nv.plots.waterfall(nb.explain({"sky": "rain"}))
     """
-    _check_row(evidence, row)
+    if not 0 <= row < len(evidence):
+        raise InvalidInput(Setting("row", row), f" is none of the {len(evidence)} rows that were explained.")
     alt, look, title = import_altair(), theme_called(theme), evidence_picture(evidence, row).title
     return with_theme(contribution_chart(alt, waterfall_steps(evidence, row), title, look, 1.4 * SIZE), look)
-
-
-def nomogram(
-    nb: NaiveBayes, row: TableLike, label: Label = None, against: Label = None, theme: ThemeName = "light"
-) -> Chart:
-    """Return a nomogram of one row: the log-odds of two classes if one cell were another, all others held.
-
-    Every mark is a prediction of the model, pairs of columns and all. So the picture holds for this row; for another
-    one the marks lie elsewhere, unless columns are independent as in the textbook model.
-
-    Parameters
-    ----------
-    nb : NaiveBayes
-        A fitted classifier.
-    row : dict
-        The cells of the row, by column.
-    label : label, optional
-        The class whose log-odds are shown; by default the most probable one.
-    against : label, optional
-        The class that it is compared with; by default the most probable other one.
-    theme : {"light", "dark"}, default="light"
-        The colors.
-
-    Returns
-    -------
-    altair.LayerChart
-        An axis for each column, the one that could change most first; the row's own values are filled.
-
-    Examples
-    --------
-    >>> import naively as nv
-    >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
-    >>> chart = nv.plots.nomogram(nb, {"sky": "rain"})
-    """
-    alt, look = import_altair(), theme_called(theme)
-    return with_theme(nomogram_chart(alt, nomogram_axes(nb, row, label, against), look), look)
 
 
 # -- the model ---------------------------------------------------------------------------------------------------------
@@ -364,12 +297,6 @@ def importance(nb: NaiveBayes, theme: ThemeName = "light") -> Chart:
 # -- what they are made of ---------------------------------------------------------------------------------------------
 
 
-def _check_row(evidence: Evidence, row: int) -> None:
-    """Refuse a row that was not explained."""
-    if not 0 <= row < len(evidence):
-        raise InvalidInput(Setting("row", row), f" is none of the {len(evidence)} rows that were explained.")
-
-
 def _named_scores(scores: Scores | Mapping[str, Scores]) -> Mapping[str, Scores]:
     """Return scores by the names of their models."""
     named = {"model": scores} if isinstance(scores, Scores) else scores
@@ -404,12 +331,13 @@ def _found_class(curves: Mapping[str, ClassCurve]) -> str:
 def _rate_lines(
     alt: ModuleType,
     curves: Mapping[str, tuple[Floats, Floats]],
-    across: tuple[str, str],
-    up: tuple[str, str],
+    x: str,
+    x_title: str,
+    y: str,
+    y_title: str,
     theme: Theme,
 ) -> Chart:
     """Return curves of rates between 0 and 1; axes are given as field and title."""
-    (x, x_title), (y, y_title) = across, up
     points = [
         {"curve": name, x: a, y: b, "at": index}
         for name, (xs, ys) in curves.items()
@@ -433,19 +361,165 @@ def _diagonal(alt: ModuleType, x: str, y: str, theme: Theme) -> Chart:
     return alt.Chart(ends).mark_line(color=theme.muted, strokeDash=[4, 4]).encode(x=f"{x}:Q", y=f"{y}:Q")
 
 
-def reliability_points(name: str, scores: Scores, level: float, offset: float) -> list[JsonObject]:
-    """Return a point for each bin of the reliability table that has rows, with the interval of its share.
-
-    The bars of several models stand next to each other, each at its own offset within the bin.
-    """
-    points = reliability_of_bins(scores, level)
-    return [
-        {"model": name, "share": point.rows / scores.rows, "from": point.start + offset, **point._asdict()}
-        for point in points
-    ]
-
-
 def _strongest_columns(nb: NaiveBayes) -> list[tuple[str, float]]:
     """Return the columns with their mutual information in bits, the highest first."""
     table = nw.from_native(nb.importance(), eager_only=True)
     return [(str(name), bits) for name, bits in zip(table["column"].to_list(), table["bits"].to_list(), strict=True)]
+
+
+# -- the look ----------------------------------------------------------------------------------------------------------
+
+
+def import_altair() -> ModuleType:
+    """Return the library that draws, if it is there."""
+    try:
+        return import_module("altair")
+    except ImportError:
+        raise NotInstalled("Charts are drawn by Altair", "plots") from None
+
+
+def theme_called(name: ThemeName) -> Theme:
+    """Return the colors of a theme; an error if there is none of that name."""
+    if name not in get_args(ThemeName):
+        raise InvalidInput(Setting("theme", name), " is not known; give 'light' or 'dark'.")
+    return DARK if name == "dark" else LIGHT
+
+
+def with_theme(chart: Chart, theme: Theme) -> Chart:
+    """Return a chart in the colors of a theme.
+
+    A light one is returned as it is: charts with a configuration of their own cannot be put next to each other.
+    """
+    if theme is LIGHT:
+        return chart
+    texts = {"labelColor": theme.muted, "titleColor": theme.ink, "labelFont": CHART_FONT, "titleFont": CHART_FONT}
+    lines = {"domainColor": theme.line, "tickColor": theme.line, "gridColor": theme.line}
+    return chart.configure(
+        background=theme.background,
+        axis=texts | lines,
+        legend=texts,
+        header=texts,
+        title={"color": theme.ink, "font": CHART_FONT, "subtitleColor": theme.muted},
+        text={"color": theme.ink, "font": CHART_FONT},
+        view={"stroke": theme.line},
+    )
+
+
+def name_axis(alt: ModuleType) -> Chart:
+    """Return the axis of names, which are not cut."""
+    return alt.Axis(labelLimit=LABEL_PIXELS, title=None)
+
+
+def colors_of(alt: ModuleType, field: str, names: Sequence[str], theme: Theme) -> Chart:
+    """Return a color for each name, and no legend for a single one."""
+    scale = alt.Scale(domain=list(names), range=[class_color(k, theme) for k in range(len(names))])
+    legend = alt.Legend(labelLimit=LABEL_PIXELS, symbolOpacity=1) if len(names) > 1 else None
+    return alt.Color(f"{field}:N", title=None, scale=scale, legend=legend)
+
+
+def distinct_names(labels: Sequence[Label]) -> list[str]:
+    """Return labels as texts; those that read alike, as 1 and "1", are told apart by their type."""
+    texts = [str(label) for label in labels]
+    return [
+        text if texts.count(text) == 1 else f"{text} ({type(label).__name__})"
+        for text, label in zip(texts, labels, strict=True)
+    ]
+
+
+# -- contributions -----------------------------------------------------------------------------------------------------
+
+
+def contribution_chart(alt: ModuleType, steps: Sequence[JsonObject], title: str, theme: Theme, width: float) -> Chart:
+    """Return bars from `start` to `end` with their numbers, in the color of their `side`."""
+    base = alt.Chart(alt.InlineData(values=steps)).encode(y=alt.Y("column:N", axis=name_axis(alt), sort=None))
+    colors = alt.Scale(domain=["for", "against", "sum"], range=[theme.positive, theme.negative, theme.muted])
+    bars = base.mark_bar().encode(
+        # Room for the numbers.
+        x=alt.X("start:Q", title="log-odds for the predicted class", scale=alt.Scale(padding=50)),
+        x2="end:Q",
+        color=alt.Color("side:N", scale=colors, legend=None),
+        tooltip=["column:N", "said:N", "why:N"],
+    )
+    right, left = (
+        base.transform_filter(f"datum.end {sign} datum.start")
+        .mark_text(align=align, dx=dx, color=theme.ink)
+        .encode(x="end:Q", text="said:N")
+        for sign, align, dx in ((">=", "left", 3), ("<", "right", -3))
+    )
+    zero = alt.Chart(alt.InlineData(values=[{"start": 0}])).mark_rule(color=theme.muted).encode(x="start:Q")
+    return alt.layer(zero, bars, right, left).properties(title=title, width=width)
+
+
+def waterfall_steps(evidence: Evidence, row: int) -> list[JsonObject]:
+    """Return a step for the base, each column and all pairs together: where it begins and where it ends.
+
+    A step without an end, where a class is ruled out, goes as far as the others together, and the rest stays there.
+    """
+    lines = [
+        (f"{line.name}  {line.value}".strip(), line.lead, line.note)
+        for line in evidence_picture(evidence, row).lines
+        if line.kind in ("base", "column", "other columns")
+    ]
+    pairs = [lead for name, lead in evidence.bars(row) if name in (evidence.provenance.pairs or {})]
+    if pairs:
+        lines.append((f"together ({counted(len(pairs), 'pair')})", float(sum(pairs)), "pairs of columns, beyond both"))
+    far = sum(abs(lead) for _, lead, _ in lines if isfinite(lead)) or 1.0
+    steps, total, end = [], 0.0, 0.0
+    for name, lead, note in lines:
+        start, moved = end, 0.0 if isnan(lead) else lead
+        total += moved
+        end += moved if isfinite(moved) else copysign(far, moved)
+        steps.append(_step(name, start, end, lead, note))
+    return [*steps, _step("sum", 0.0, end, total, "") | {"side": "sum"}]
+
+
+def _step(column: str, start: float, end: float, lead: float, note: str) -> JsonObject:
+    side = "against" if lead < 0 else "for"
+    return {"column": column, "start": start, "end": end, "said": signed(lead, 3), "why": note, "side": side}
+
+
+# -- distributions -----------------------------------------------------------------------------------------------------
+
+
+def column_chart(
+    alt: ModuleType, name: str, distribution: JsonObject, classes: Sequence[Label], rows: Floats, theme: Theme
+) -> Chart | None:
+    """Return the chart of a distribution of numbers or labels. Of many classes the most frequent are drawn."""
+    names = distinct_names(classes)
+    drawn = sorted(commonest(rows, COLORS).tolist())
+    in_order = [names[k] for k in drawn]
+    points = distribution_points(distribution, names, drawn)
+    base = alt.Chart(alt.InlineData(values=points)).encode(color=colors_of(alt, "class", in_order, theme))
+    if "value" in points[0]:
+        bars = base.mark_bar().encode(
+            y=alt.Y("value:N", axis=name_axis(alt), sort=None),
+            yOffset=alt.YOffset("class:N", sort=in_order),
+            x=alt.X("share:Q", title="proportion of the class", axis=alt.Axis(format="%")),
+        )
+        return bars.properties(title=name, width=SIZE)
+    plain = alt.Axis(format=".12~g")  # years without separators
+    x = alt.X("x:Q", title=None, scale=alt.Scale(zero=False, nice=False), axis=plain)
+    y = alt.Y("density:Q", title="density", stack=None)
+    step = "step-after" if distribution["kind"] == "bins" else "linear"
+    area = base.mark_area(opacity=0.15, interpolate=step).encode(x=x, y=y)
+    line = base.mark_line(interpolate=step).encode(x=x, y=y)
+    return alt.layer(area, line).properties(title=name, width=SIZE, height=HEIGHT)
+
+
+def distribution_points(distribution: JsonObject, names: Sequence[str], drawn: Sequence[int]) -> list[JsonObject]:
+    """Return the points of a chart for each class that is drawn: proportions of values, or densities."""
+    if distribution["kind"] == "labels" or "values" in distribution:
+        values, counts, totals = shown_values(distribution, f"({distribution.get('others', 0):,} others)")
+        return [
+            {"class": names[k], "value": value, "share": counts[k][place] / (totals[k] or 1.0)}
+            for place, value in enumerate(values)
+            for k in drawn
+        ]
+    if distribution["kind"] == "normal":
+        points, lines = density_lines(distribution)
+    else:
+        points, lines = histogram_lines(distribution)
+        lines = [[*line, 0.0] for line in lines]
+    return [
+        {"class": names[k], "x": x, "density": y} for k in drawn for x, y in zip(points, lines[k], strict=True)
+    ] or [{"class": names[k], "x": 0.0, "density": 0.0} for k in drawn]

@@ -164,7 +164,10 @@ def word_facts(model: FittedModel) -> JsonObject | None:
         facts: JsonObject = {"name": name, "words": text.names(numbers[kept])}
         facts["counts"] = [[as_row_count(round(float(cell), 3)) for cell in line] for line in n[:, kept]]
         facts["strongest"] = [
-            [[int(at), round(float(gain), 6)] for at, gain in zip(np.searchsorted(kept, order), lead, strict=True)]
+            [
+                [int(place), round(float(gain), 6)]
+                for place, gain in zip(np.searchsorted(kept, order), lead, strict=True)
+            ]
             for order, lead in strongest
         ]
         columns.append(facts)
@@ -175,20 +178,14 @@ def _strongest_words(
     text: TextEvidence, n: Floats, k: int, most: int, among: Places, scale: float = 1.0
 ) -> tuple[Places, Floats]:
     """Return the indices of the strongest words of a class among some, given texts [class, word], and their leads."""
-    weights = scale * np.asarray(text.term.word_scores[among], dtype=np.float64)
-    lead = _word_leads(weights, n.sum(axis=1), k)
+    weights, mass = scale * np.asarray(text.term.word_scores[among], dtype=np.float64), n.sum(axis=1)
+    lead, rest = np.zeros(len(weights)), np.arange(len(mass)) != k
+    if rest.any():  # against all other classes in proportion to their words
+        share = np.log(np.maximum(mass[rest], 1e-300) / np.maximum(mass[rest].sum(), 1e-300))
+        with np.errstate(invalid="ignore"):
+            lead = weights[:, k] - logsumexp(weights[:, rest] + share, axis=1)
+        lead = np.nan_to_num(lead, nan=0.0, posinf=50.0, neginf=-50.0)
     ranks = text.table.ranks[np.asarray(text.term.words.numbers)[among]]
     order = np.lexsort((ranks, -lead * n[k, among]))[:most]
     order = order[(lead[order] > 0) & (n[k, among[order]] > 0)]
     return np.asarray(among[order], dtype=np.intp), lead[order]
-
-
-def _word_leads(weights: Floats, mass: Floats, k: int) -> Floats:
-    """Return by how much each word raises the log-odds of a class against all others, in proportion to their words."""
-    if weights.shape[1] == 1:
-        return np.zeros(len(weights))
-    rest = np.arange(weights.shape[1]) != k
-    share = np.log(np.maximum(mass[rest], 1e-300) / np.maximum(mass[rest].sum(), 1e-300))
-    with np.errstate(invalid="ignore"):
-        lead = weights[:, k] - logsumexp(weights[:, rest] + share, axis=1)
-    return np.asarray(np.nan_to_num(lead, nan=0.0, posinf=50.0, neginf=-50.0))

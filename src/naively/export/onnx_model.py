@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
-from .._types import AnyArray, Floats, Json, JsonObject
+from .._types import AnyArray, Json, JsonObject
 from ..errors import InvalidInput, NotInstalled
 from ..flat.flat_model import save_bytes
 from .flat_file import HasFlat, flat_of, refuse_texts
+from .formulas import (
+    BEYOND,
+    ScoreFormulas,
+    finite,
+)
 from .onnx_graph import LEARNING, OnnxGraph, Tensor, missing_text, takes_texts
-from .scoring import BEYOND, ScoreFormulas, finite
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
@@ -69,7 +73,12 @@ def onnx(model: HasFlat, path: str | PathLike[str] | None = None, *, name: str |
     except ImportError:
         raise NotInstalled("Exporting to ONNX needs the library onnx", "onnx") from None
     content = flat_of(model).content
-    check_inputs(content["columns"])
+    columns = content["columns"]
+    refuse_texts(columns, "ONNX has no operators that count words as Naively does")
+    if not all(column["name"] for column in columns):
+        raise InvalidInput("A column has no name, and an input of ONNX needs one. Name it, then fit.", column="")
+    if not columns:
+        raise InvalidInput("The model uses no column, so an ONNX model of it would have no input. Fit with a column.")
     made = onnx_model(content, name or str(content["target"] or "naively"))
     checker.check_model(made, full_check=True)
     if path is not None:
@@ -77,38 +86,34 @@ def onnx(model: HasFlat, path: str | PathLike[str] | None = None, *, name: str |
     return made
 
 
-def check_inputs(columns: Sequence[JsonObject]) -> None:
-    """Refuse columns that cannot be inputs."""
-    refuse_texts(columns, "ONNX has no operators that count words as Naively does")
-    if not all(column["name"] for column in columns):
-        raise InvalidInput("A column has no name, and an input of ONNX needs one. Name it, then fit.", column="")
-    if not columns:
-        raise InvalidInput("The model uses no column, so an ONNX model of it would have no input. Fit with a column.")
-
-
 # -- the graph --------------------------------------------------------------------------------------------------------
 
 
 def onnx_model(content: JsonObject, name: str) -> ModelProto:
     """Return the fields of a flat model as an ONNX model."""
-    from onnx import helper
+    from onnx import TensorProto, helper
 
     columns, classes = content["columns"], class_array(content["classes"])
     graph = OnnxGraph(column["name"] for column in columns)
     for index, column in enumerate(columns):
         graph.add_matrix(column["name"], [f"n{index}" if column["kind"] == "number" else f"v{index}"])
     outputs = [graph.unused_name("label"), graph.unused_name("probabilities")]
-    scores = joint_scores(graph, content)
-    if not content["terms"]:
-        rows = graph.node("Shape", columns[0]["name"], start=0, end=1)
-        shape = graph.node("Concat", rows, graph.constant(np.array([len(classes)])), axis=0)
-        scores = graph.node("Expand", scores, shape)
-    for result, wanted in zip(label_and_probabilities(graph, scores, content["floor"], classes), outputs, strict=True):
+    probabilities = graph.node("Softmax", joint_scores(graph, content), axis=1)
+    if content["floor"].any():
+        above = graph.node("Mul", probabilities, graph.constant(1.0 - content["floor"].sum()))
+        probabilities = graph.node("Add", above, graph.constant(content["floor"]))
+    best = graph.node("ArgMax", probabilities, axis=1, keepdims=0)  # the first of equal ones
+    label = graph.node("Gather", graph.constant(classes), best, axis=0)
+    for result, wanted in zip((label, probabilities), outputs, strict=True):
         graph.nodes.append(helper.make_node("Identity", [result], [wanted], wanted))
-    inputs, results = list(map(input_of, columns)), outputs_of(outputs, classes)
+    kind = TensorProto.STRING if classes.dtype == object else helper.np_dtype_to_tensor_dtype(classes.dtype)
+    results = [
+        helper.make_tensor_value_info(outputs[0], kind, ["rows"]),
+        helper.make_tensor_value_info(outputs[1], TensorProto.DOUBLE, ["rows", len(classes)]),
+    ]
     learning = LEARNING_OPSET if all(takes_texts(c) for c in columns if c["kind"] == "label") else NUMBER_LABELS_OPSET
     model = helper.make_model(
-        helper.make_graph(graph.nodes, name, inputs, results, graph.constants),
+        helper.make_graph(graph.nodes, name, list(map(input_of, columns)), results, graph.constants),
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(LEARNING, learning)],
         ir_version=IR_VERSION,
     )
@@ -118,33 +123,21 @@ def onnx_model(content: JsonObject, name: str) -> ModelProto:
 
 def joint_scores(graph: OnnxGraph, content: JsonObject) -> Tensor:
     """Return prior plus terms, [row, class]; the scores of a row that rules out every class are its fallback."""
+    from onnx import TensorProto
+
     formulas = ScoreFormulas(content)
     _, *steps, lines = formulas.steps()
     graph.add_steps(steps, inline=lines)
     scores = graph.squeezed(graph.values([formulas.joint]), 1)
-    return scores if content["least"] is not None else with_fallback(graph, scores, content["fallback"])
-
-
-def with_fallback(graph: OnnxGraph, scores: Tensor, fallback: Floats) -> Tensor:
-    """Return scores [row, class], with the fallback where all classes are ruled out."""
-    from onnx import TensorProto
-
-    is_possible = graph.node("Greater", scores, graph.constant(BEYOND))
-    number = graph.summed(graph.node("Cast", is_possible, to=TensorProto.INT32), 1)
-    is_none = graph.node("Equal", number, graph.constant(np.array(0, dtype=np.int32)))
-    return graph.node("Where", is_none, graph.constant(finite(fallback)), scores)
-
-
-def label_and_probabilities(
-    graph: OnnxGraph, scores: Tensor, floor: Floats, classes: AnyArray
-) -> tuple[Tensor, Tensor]:
-    """Return the most probable class of each row, the first of equal ones, and the probabilities of all classes."""
-    probabilities = graph.node("Softmax", scores, axis=1)
-    if floor.any():
-        above = graph.node("Mul", probabilities, graph.constant(1.0 - floor.sum()))
-        probabilities = graph.node("Add", above, graph.constant(floor))
-    best = graph.node("ArgMax", probabilities, axis=1, keepdims=0)
-    return graph.node("Gather", graph.constant(classes), best, axis=0), probabilities
+    if content["least"] is None:
+        is_possible = graph.node("Cast", graph.node("Greater", scores, graph.constant(BEYOND)), to=TensorProto.INT32)
+        is_lost = graph.node("Equal", graph.summed(is_possible, 1), graph.constant(np.array(0, dtype=np.int32)))
+        scores = graph.node("Where", is_lost, graph.constant(finite(content["fallback"])), scores)
+    if not content["terms"]:
+        rows = graph.node("Shape", content["columns"][0]["name"], start=0, end=1)
+        shape = graph.node("Concat", rows, graph.constant(np.array([len(content["classes"])])), axis=0)
+        scores = graph.node("Expand", scores, shape)
+    return scores
 
 
 def class_array(labels: Sequence[Json]) -> AnyArray:
@@ -176,17 +169,6 @@ def input_of(column: JsonObject) -> ValueInfoProto:
     return helper.make_tensor_value_info(column["name"], kind, ["rows", 1], doc_string=cells)
 
 
-def outputs_of(names: Sequence[str], classes: AnyArray) -> list[ValueInfoProto]:
-    """Return the outputs: the most probable class of each row, and the probabilities."""
-    from onnx import TensorProto, helper
-
-    kind = TensorProto.STRING if classes.dtype == object else helper.np_dtype_to_tensor_dtype(classes.dtype)
-    return [
-        helper.make_tensor_value_info(names[0], kind, ["rows"]),
-        helper.make_tensor_value_info(names[1], TensorProto.DOUBLE, ["rows", len(classes)]),
-    ]
-
-
 def describe(model: ModelProto, content: JsonObject, outputs: Sequence[str]) -> None:
     """Fill in what tools show of a model: who made it, of what, and how cells are given."""
     from onnx import helper
@@ -198,12 +180,16 @@ def describe(model: ModelProto, content: JsonObject, outputs: Sequence[str]) -> 
         f"Naive Bayes ({content['model']} model): probabilities of the {len(content['classes'])} classes{target}, from "
         f"{len(content['columns'])} columns. The label is {DECISION}."
     )
+    columns = []
+    for column in content["columns"]:
+        kind, missing = ("string", missing_text(column)) if takes_texts(column) else ("double", "NaN")
+        columns.append({"name": column["name"], "kind": column["kind"], "input": kind, "missing": missing})
     facts: dict[str, Any] = {
         "naively_version": __version__,
         "model": content["model"],
         "target": content["target"] or "",
         "classes": content["classes"],
-        "columns": list(map(column_facts, content["columns"])),
+        "columns": columns,
         "missing": "numbers: NaN; texts: the text that columns name, '' as a rule; each input must be given",
         "label": DECISION,
         "outputs": list(outputs),
@@ -212,9 +198,3 @@ def describe(model: ModelProto, content: JsonObject, outputs: Sequence[str]) -> 
         key: fact if isinstance(fact, str) else json.dumps(fact, ensure_ascii=False) for key, fact in facts.items()
     }
     helper.set_model_props(model, texts)
-
-
-def column_facts(column: JsonObject) -> JsonObject:
-    """Return what the metadata say of a column."""
-    kind, missing = ("string", missing_text(column)) if takes_texts(column) else ("double", "NaN")
-    return {"name": column["name"], "kind": column["kind"], "input": kind, "missing": missing}

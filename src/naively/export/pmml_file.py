@@ -11,8 +11,7 @@ from .._types import Json, JsonObject
 from ..errors import InvalidInput
 from ..page.tags import UNREADABLE
 from .flat_file import HasFlat, flat_of, refuse_texts, saved
-from .formulas import BinCode, Call, CategoryCode, Cell, Choice, Formula, Lookup, Named, Number
-from .scoring import scoring_steps
+from .formulas import BinCode, Call, CategoryCode, Cell, Choice, Formula, Lookup, Named, Number, scoring_steps
 
 FUNCTIONS = {"<": "lessThan", "=": "equal", "missing": "isMissing", "log1p": "ln1p"}
 TYPES = {"text": "string", "boolean": "boolean", "time": "string"}  # of categories; those of numbers are doubles

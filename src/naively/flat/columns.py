@@ -1,4 +1,4 @@
-"""The columns of a flat model while it is made: how cells become codes and levels, and the tables that add up."""
+"""The columns of a flat model while it is made: how cells become codes, levels or words, and the tables that add up."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from datetime import date, datetime
 
 import numpy as np
 
-from .._types import Codes, Floats, Json, JsonObject, Label, Singles
+from .._types import Codes, Floats, Json, JsonObject, Label, Places, Singles
 from ..data.cell_format import exact_names
 from ..data.column import Column
 from ..errors import InvalidInput
 from ..families import Bernoulli, Bins, Likelihood
+from ..families.bernoulli import FlagLikelihood
+from ..families.family import TextTerm
 from ..families.gaussian import GaussianLikelihood
 from ..families.poisson import PoissonLikelihood, estimated_rate, rate_posterior
+from ..families.wide import Split, WideLikelihood
 from ..model.column_parts import RARE, LabelColumn
 from ..model.default.grid import LEVEL_STEPS, NumberBins
-from ..model.default.likelihoods import LEAST_SCORE
+from ..model.default.likelihoods import LEAST_SCORE, WeightedTextTerm
+from ..model.default.words import WordScores
 from ..model.table_model import TableModel
+from .token_rules import token_rules
 
 
 def relative(table: Floats | Singles) -> Floats:
@@ -58,10 +63,6 @@ class FlatColumn:
         lines = np.vstack([table, np.zeros((1, table.shape[1]))])
         self.table += lines[np.minimum(self.labels, len(table))]
 
-    def add_bins(self, table: Floats) -> None:
-        """Add a table [bin, class]; a missing number contributes nothing."""
-        self.table[: len(table)] += table
-
     def add_missing(self, table: Floats) -> None:
         """Add a table [whether a number is missing, class]."""
         self.table[:-1] += table[0]
@@ -69,20 +70,16 @@ class FlatColumn:
 
     def add_density(self, likelihood: Likelihood, weight: float) -> None:
         """Add the log density of a column of numbers, times a weight."""
-        if isinstance(likelihood, GaussianLikelihood):
-            self._add_gaussian(likelihood, weight)
+        if isinstance(likelihood, GaussianLikelihood):  # normal or Student-t; of equal numbers it contributes nothing
+            center, precision, power, base = (np.array(part[0], dtype=np.float64) for part in likelihood.density)
+            if precision.any() or (base != base[0]).any():
+                precision = precision if power.any() else weight * precision
+                self.add("density", table=np.column_stack([center, precision, weight * power, weight * base]))
         elif isinstance(likelihood, PoissonLikelihood):
             self._add_poisson(likelihood, weight)
         else:
             name = self.fields["name"]
             raise InvalidInput(f"Column {name!r} has a density that a flat model cannot hold.", column=name)
-
-    def _add_gaussian(self, likelihood: GaussianLikelihood, weight: float) -> None:
-        """Add a normal or a Student-t density; one of numbers that are all equal contributes nothing."""
-        centre, precision, power, base = (np.array(part[0], dtype=np.float64) for part in likelihood.density)
-        if precision.any() or (base != base[0]).any():
-            precision = precision if power.any() else weight * precision
-            self.add("density", table=np.column_stack([centre, precision, weight * power, weight * base]))
 
     def _add_poisson(self, likelihood: PoissonLikelihood, weight: float) -> None:
         """Add the distribution of numbers of events."""
@@ -208,3 +205,53 @@ def _number_fields(column: Column, cuts: Sequence[float], low: float, high: floa
     kind = {"name": column.name, "kind": "number", "type": "number" if column.type == "empty" else column.type}
     levels = {"center": 0.0, "steps": 0.0, "cuts": np.array(cuts, dtype=np.float64)}
     return kind | {"low": low, "high": high} | levels
+
+
+# -- texts -------------------------------------------------------------------------------------------------------------
+
+
+def text_column(model: TableModel, name: str, scale: float, most: int | None) -> FlatColumn:
+    """Return a column of texts with its terms, and its most frequent words."""
+    column, term = model.schema[name], model.text_terms()[name]
+    # A word that no text holds contributes nothing to word scores, and does not count for the length of a text either.
+    places = np.flatnonzero(term.known) if isinstance(term, WordScores) else np.arange(len(term.words))
+    kept = places
+    if most is not None and most < len(places):
+        texts = model.words[name].documents[term.words.numbers]
+        kept = np.sort(places[np.argsort(-texts[places], kind="stable")[:most]])
+    words = term.words.lexicon.names(term.words.numbers[kept])
+    fields: JsonObject = {"name": name, "kind": "text", "type": "text", "words": words}
+    fields |= {"left_out": len(places) - len(kept)} | token_rules(model.readers[name].tokens)
+    if names := exact_names(column.written):
+        fields["no_value"] = list(names)
+    flat = FlatColumn(fields, np.zeros((0, len(model.classes))))
+    _add_words(flat, kept, term, scale)
+    return flat
+
+
+def _add_words(column: FlatColumn, kept: Places, term: TextTerm, factor: float) -> None:
+    """Add a term of words, times a factor, for the words that are kept."""
+
+    def add_table(scaling: str, table: Floats, **more: Json) -> None:
+        if len(kept) and (contributes(table) or "constant" in more):
+            column.add("words", scaling=scaling, **more, table=relative(table[kept]))
+
+    if isinstance(term, WordScores):
+        add_table("length", factor * term.word_scores.astype(np.float64), times="once")
+    elif isinstance(term, WeightedTextTerm):
+        _add_words(column, kept, term.term, factor * term.weight)
+    elif isinstance(term, FlagLikelihood):
+        present, absent = Split.of(term.log_there), Split.of(term.log_absent)
+        change, constant = factor * (present.finite - absent.finite).T, factor * absent.finite.sum(axis=1)
+        add_table("none", change, times=term.times, constant=constant)
+        if present.ruled_out.any() or absent.ruled_out.any():
+            # How often log 0 is added to a class: for each word that is absent, which those that are there take back.
+            zeros = (present.ruled_out - absent.ruled_out).T[kept]
+            constant = absent.ruled_out.sum(axis=1)
+            column.add("ruled out", scaling="none", times="once", constant=constant, table=zeros)
+    elif isinstance(term, WideLikelihood):  # each word as often as it counts
+        table = term.each if term.idf is None else term.each * term.idf[:, None]
+        add_table("none", factor * table, times=term.times)
+    else:
+        name = column.fields["name"]
+        raise InvalidInput(f"Column {name!r} has a term of words that a flat model cannot hold.", column=name)

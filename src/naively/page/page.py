@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 from .._types import JsonObject
 from .content import PageData, page_texts
 from .numbers import count_text
-from .quality_sections import compare_section, quality_section
-from .sections import model_section, row_section, server_section, words_section
+from .sections import compare_section, model_section, quality_section, row_section, server_section, words_section
 from .style import ASSETS, section_css, shorter_style, theme_css
 from .tags import Html, joined, json_for_script, tag
 

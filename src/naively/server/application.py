@@ -1,28 +1,29 @@
-"""The application: who may send a request, what it is, and the response."""
+"""The application: what a request is, the response, and the log of requests, in which no cell ever is."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
+import sys
 import time
 import traceback
+from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import IO, TypeVar
 
 from .._types import JsonObject
-from .access_log import AccessLog
-from .answers import explanations, predictions
-from .description import described_model, openapi_document
+from .answers import answer_file, explanations, predictions
+from .description import described_model, model_page, openapi_document, token_page
 from .exchange import JSON, ClientGone, Message, Problem, Receive, Request, Send
-from .guard import Guard
+from .guard import Guard, ServerSettings
 from .learning import Learner, labelled_rows
-from .pages import model_page, token_page
-from .request_rows import RequestRows
-from .served_model import ServedModel, Snapshot
-from .settings import ServerSettings
-from .uploads import answer_file
+from .served_model import RequestRows, ServedModel, Snapshot
+
+LONGEST_PATH = 200
 
 API = "/api/v1"
 # Bodies of at most so many bytes are read and predicted in the thread of the connections; others in another thread.
@@ -30,8 +31,54 @@ AT_ONCE = 16_384
 # Seconds between two checks of a model's file.
 CHECK_EVERY = 1.0
 HTML = "text/html; charset=utf-8"
-
 Result = TypeVar("Result")
+
+
+class AccessLog:
+    """Writes lines to stderr or to a file.
+
+    Parameters
+    ----------
+    settings : ServerSettings
+        The settings of the server: the file, and whether requests that succeeded are left out.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._sink: IO[str] = sys.stderr if settings.log is None else settings.log.open("a", encoding="utf-8")
+        self._lines: deque[str] = deque()  # threads may add to it
+        self.quiet = settings.quiet
+
+    def request(self, method: str, path: str, status: int, seconds: float, rows: int | None) -> None:
+        """Note a request; its line is written with others, within a fraction of a second."""
+        if status >= 400 or not self.quiet:
+            facts: dict[str, object] = {"method": method[:20], "path": path[:LONGEST_PATH], "status": status}
+            facts["ms"] = round(seconds * 1e3, 2)
+            self._add(facts if rows is None else {**facts, "rows": rows})
+
+    def event(self, what: str, **facts: object) -> None:
+        """Write an event at once."""
+        self._add({"event": what, **facts})
+        self.flush()
+
+    def _add(self, facts: dict[str, object]) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._lines.append(json.dumps({"time": now, **facts}, default=str) + "\n")
+
+    def flush(self) -> None:
+        """Write the lines so far."""
+        lines: list[str] = []
+        with suppress(IndexError):
+            while True:
+                lines.append(self._lines.popleft())
+        with suppress(OSError, ValueError):  # a full disk, or nobody who reads stderr, ends no server
+            self._sink.write("".join(lines))
+            self._sink.flush()
+
+    def close(self) -> None:
+        """Write the lines so far, and close the file."""
+        self.flush()
+        if self._sink is not sys.stderr:
+            self._sink.close()
 
 
 class Application:
@@ -132,7 +179,7 @@ class Application:
         request.check_content(JSON)
         settings, blocks, size = self.settings, list[bytes](), 0
         try:
-            async for block in request.body(settings.body, settings.body_seconds):
+            async for block in request.body(settings.body, settings.body_seconds, settings):
                 size, self.buffered = size + len(block), self.buffered + len(block)
                 if self.buffered > settings.buffered:
                     raise Problem(429, "The server is busy with other requests; try again.", {"retry-after": "1"})

@@ -1,9 +1,12 @@
-"""What a client needs to know of a model: its columns and classes, and the OpenAPI document made from them."""
+"""Descriptions of a model: for programs, as an OpenAPI document, as a page; and the page that asks for the token."""
 
 from __future__ import annotations
 
+import html
 import json
 import math
+import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +14,16 @@ import numpy as np
 from .. import __version__
 from .._types import JsonObject
 from ..data.column import Column, family_text
+from ..estimator.html_report import ReportOptions, page_data_of
+from ..page.page import content_security_policy, report_page
 from ..stats.moments import Moments
 from ..stats.table import Table
 from .served_model import Snapshot
 
 # Values of a column that are listed, and that are examples in the OpenAPI document; the most frequent first.
 LISTED, EXAMPLES = 1_000, 20
+
+UNFRAMED = "; frame-ancestors 'none'"
 
 
 def described_model(snapshot: Snapshot, learning: bool = False) -> JsonObject:
@@ -49,10 +56,9 @@ def described_column(snapshot: Snapshot, column: Column) -> JsonObject:
         values = [value for _, value in sorted(counts, key=lambda pair: -pair[0]) if value is not None]
         described |= {"values": values[:LISTED], "value_count": len(values)}
     if isinstance(statistic, Moments) and statistic.n.shape[1] == 1 and statistic.n.any():
-        n, mean = statistic.n[:, 0], np.nan_to_num(statistic.mean[:, 0])
-        middle = float((n * mean).sum() / n.sum())
-        spread = 3 * math.sqrt(max(float(np.nansum(statistic.ssd[:, 0] + n * (mean - middle) ** 2) / n.sum()), 0.0))
-        low, high = middle - spread, middle + spread
+        rows = statistic.overall()
+        middle, deviation = float(rows.mean[0, 0]), math.sqrt(rows.variance[0, 0])
+        low, high = middle - 3 * deviation, middle + 3 * deviation
         bins, _ = snapshot.fitted.model.fine_bins.get(column.name, (None, None))
         if bins is not None and len(bins.cuts):
             low, high = float(bins.cuts[0]), float(bins.cuts[-1])
@@ -120,3 +126,22 @@ def row_schema(snapshot: Snapshot) -> JsonObject:
         about = "Not used." if name != snapshot.fitted.schema.target else "The class; answers do not use it."
         properties[name] = {"type": ["string", "number", "boolean", "null"], "description": about}
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+
+def model_page(snapshot: Snapshot, server: JsonObject) -> tuple[bytes, bytes]:
+    """Return the page of a model, whose scripts may send requests to this server, and its policy."""
+    options = ReportOptions(title=f"{snapshot.name}.parquet", language=str(server["language"]))
+    text = report_page(page_data_of(snapshot.fitted, options=options, server=server))
+    policy = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', text)[0]
+    return text.encode(), f"{html.unescape(policy)}{UNFRAMED}".encode()
+
+
+@cache
+def token_page() -> tuple[bytes, str]:
+    """Return the page that asks for the token, and its policy."""
+    text = (Path(__file__).parent / "token.html").read_text("utf-8")
+    style, script = (re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[0] for tag in ("style", "script"))
+    return text.encode(), content_security_policy(style, script, served=True) + UNFRAMED

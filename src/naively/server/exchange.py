@@ -7,9 +7,12 @@ import json
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from http import HTTPStatus
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import NaivelyError
+
+if TYPE_CHECKING:
+    from .guard import ServerSettings
 
 Message: TypeAlias = MutableMapping[str, Any]  # of ASGI, as the next two
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -125,7 +128,7 @@ class Request:
         if self.headers.get(b"content-encoding", b"identity") != b"identity":
             raise Problem(415, "The body is compressed; send it as it is.", {"accept-encoding": "identity"})
 
-    async def body(self, most: int, seconds: float) -> AsyncIterator[bytes]:
+    async def body(self, most: int, seconds: float, settings: ServerSettings) -> AsyncIterator[bytes]:
         """Yield the blocks of the body as they arrive; limits act at once, that of an announced length before."""
         announced = self.header(b"content-length") or "0"
         if not announced.isdigit():
@@ -133,13 +136,15 @@ class Request:
         too_large = Problem(413, f"The body has more than {most:,} bytes, the limit of this server; send less at once.")
         if int(announced) > most:
             raise too_large
-        size, end, more = 0, asyncio.get_running_loop().time() + seconds, True
+        clock, idle, size, more = asyncio.get_running_loop().time, settings.timeout, 0, True
+        begin = clock()
         while more:
+            end = min(begin + seconds, clock() + idle, begin + idle + size / settings.slowest)
             try:
                 async with asyncio.timeout_at(end):
                     message = await self.receive()
             except TimeoutError:
-                raise Problem(408, f"The body did not come within {seconds:g} seconds.") from None
+                raise Problem(408, f"The body came too slowly; it had {end - begin:.3g} seconds so far.") from None
             if message["type"] == "http.disconnect":
                 raise ClientGone
             block, more = message.get("body", b""), message.get("more_body", False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,9 +17,8 @@ from .._types import JsonObject, Label
 from ..errors import InvalidInput
 from ..estimator.naive_bayes import NaiveBayes
 from .exchange import Problem, problem_of_error
-from .request_rows import JsonRow, RequestRows, label_index
-from .served_model import ServedModel, Snapshot, ready_snapshot
-from .write_ahead import LearnedEntry, WriteAheadLog, digest_of_file, read_log, replace_safely
+from .served_model import JsonRow, RequestRows, ServedModel, Snapshot, label_index
+from .write_ahead import LearnedEntry, WriteAheadLog, digest_of_file, replace_safely
 
 
 class LearningRequest(NamedTuple):
@@ -75,12 +75,10 @@ class Learner:
 
     def start(self, rebase: bool = False) -> None:
         """Count the rows of the write-ahead log that the model does not have yet."""
-        self.ahead.lock()
-        path, digest = self.ahead.path, digest_of_file(self.served.path)
-        if not path.exists():
+        path, content, digest = self.ahead.path, self.ahead.read(), digest_of_file(self.served.path)
+        if content is None:
             self.ahead.start(digest, 0)
             return
-        content = read_log(path)
         if digest not in (content.model, content.saved) and content.entries and not rebase:
             raise InvalidInput(
                 f"{str(path)!r} holds {sum(len(entry.rows) for entry in content.entries)} rows that were learned over "
@@ -88,17 +86,13 @@ class Learner:
                 "one by --rebase; or drop them by deleting the file.",
                 path=str(path),
             )
-        if content.torn:
-            self.log("torn line ignored", file=str(path), bytes=content.torn)
         entries = content.later if digest == content.saved else content.entries
         for verb, run in groupby(entries, lambda entry: entry.verb):
             together = list(run)
             rows = [row for entry in together for row in entry.rows]
             self._count(verb, rows, [label for entry in together for label in entry.labels])
         self.sequence, self.unsaved = content.sequence, len(entries)
-        if digest == content.model:
-            self.ahead.open(content.size)
-        else:
+        if digest != content.model:
             self.ahead.start(digest, content.sequence, entries)
         self._publish()
         rows_counted = sum(len(entry.rows) for entry in entries)
@@ -154,11 +148,11 @@ class Learner:
             raise problem_of_error(error) from None
         entry = LearnedEntry(self.sequence + 1, request.verb, request.rows, request.labels)
         try:
-            self.ahead.add(entry._asdict())
-        except OSError as error:
+            self.ahead.add(entry)
+        except sqlite3.Error as error:
             self.model = before
             self.log("write-ahead file failed", file=str(self.ahead.path), reason=str(error))
-            raise Problem(503, f"The rows cannot be written down ({error.strerror}); they do not count.") from None
+            raise Problem(503, f"The rows cannot be written down ({error}); they do not count.") from None
         self.sequence, self.unsaved = entry.sequence, self.unsaved + 1
 
     def _count(self, verb: str, rows: list[JsonRow], labels: list[Label]) -> None:
@@ -169,7 +163,7 @@ class Learner:
     def _publish(self) -> None:
         """Let a copy of the model predict from now on; weights that are due are fitted before it is copied."""
         fitted = type(self.model).from_fitted(self.model.fitted_).fitted_
-        self.served.now = ready_snapshot(self.served.name, fitted, self.sequence)
+        self.served.now = Snapshot(self.served.name, fitted, self.sequence)
 
     # -- the model's file -----------------------------------------------------------------------------------------
 
@@ -187,7 +181,7 @@ class Learner:
                 try:
                     self._save()
                     return
-                except (OSError, InvalidInput) as error:
+                except (OSError, sqlite3.Error, InvalidInput) as error:
                     reason = str(error)
             self.log("not saved", model=self.served.name, reason=reason)
 
@@ -198,7 +192,7 @@ class Learner:
             self.model.save(new, rows=self.served.now.fitted.state.kept is not None)
             with suppress(OSError):
                 shutil.copymode(path, new)
-            self.ahead.add({"saved": digest_of_file(new)})
+            self.ahead.note_saved(digest_of_file(new), self.sequence)
 
         replace_safely(path, write)
         self.served.stamp = self.served.stamp_now()

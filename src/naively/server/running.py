@@ -1,4 +1,8 @@
-"""Starts the server, and ends it: sockets, signals, the log, and what is saved at the end."""
+"""Starts the server, and ends it: sockets, signals, slow clients, and what is saved at the end.
+
+uvicorn has no time limit for headers, nor for a client that takes no response. Once a second, `SlowClients.sweep`
+checks which connections wait for either, and since when.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +13,70 @@ import signal
 import socket
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ..errors import InvalidInput
-from .access_log import AccessLog
-from .application import Application
-from .guard import is_loopback
+from .application import AccessLog, Application
+from .guard import ServerSettings, is_loopback
 from .learning import Learner
 from .served_model import ServedModel, open_models
-from .settings import ServerSettings
-from .slow_clients import SlowClients, protocol_class
+
+# A `CountingProtocol`. Of what uvicorn adds we read `cycle`, the request and its response, and `flow`.
+Connection: TypeAlias = Any
 
 SHORTEST_TOKEN = 16
+
+
+class CountingProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """Counts how often the client took all that was sent."""
+
+    taken = 0
+
+    def resume_writing(self) -> None:
+        """Go on, because the client took what waited."""
+        self.taken += 1
+        super().resume_writing()
+
+
+class SlowClients:
+    """Cuts off connections whose clients send no headers, or take nothing, for too long.
+
+    Parameters
+    ----------
+    timeout : float
+        How many seconds that is.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        self._waits: dict[Connection, tuple[object, float]] = {}  # how far each is, and since when
+
+    def sweep(self, connections: Iterable[Connection], now: float) -> int:
+        """Check all connections, and return how many were cut off."""
+        waits, cut = dict[Connection, tuple[object, float]](), 0
+        for connection in list(connections):
+            cycle, transport = connection.cycle, connection.transport
+            is_reader_late = connection.flow.write_paused or transport.is_closing()
+            if not is_reader_late and cycle is not None and not cycle.response_complete:
+                continue  # the application waits for the body, or works
+            place = is_reader_late, id(cycle), connection.taken, transport.get_write_buffer_size()
+            before, since = self._waits.get(connection, (place, now))
+            since = since if before == place else now
+            if now - since > self.timeout:
+                transport.abort()
+                cut += 1
+            else:
+                waits[connection] = place, since
+        self._waits = waits
+        return cut
+
+
+# -- the server --------------------------------------------------------------------------------------------------------
 
 
 def serve_models(paths: list[Path], settings: ServerSettings, ready: Callable[[str], None]) -> None:
@@ -124,7 +176,7 @@ class PatientServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 application,
-                http=protocol_class(),
+                http=CountingProtocol,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -137,7 +189,7 @@ class PatientServer(uvicorn.Server):
                 h11_max_incomplete_event_size=65_536,
             )
         )
-        self.application, self.ready, self.slow = application, ready, SlowClients(settings)
+        self.application, self.ready, self.slow = application, ready, SlowClients(settings.timeout)
         self._saving: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -161,7 +213,7 @@ class PatientServer(uvicorn.Server):
             log.flush()
         if counter % 10 == 0:
             now = asyncio.get_running_loop().time()
-            cut = self.slow.sweep(self.server_state.connections, now)  # type: ignore[arg-type]
+            cut = self.slow.sweep(self.server_state.connections, now)
             if cut:
                 log.event("slow clients cut off", connections=cut)
         return await super().on_tick(counter)

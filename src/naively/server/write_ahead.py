@@ -1,8 +1,8 @@
-"""The write-ahead log: learned rows, on the disk before they count.
+"""The write-ahead log: learned rows, on the disk before they count, in a database of SQLite, which outlives crashes.
 
-The first line names the model that the rows are counted over, by the SHA-256 of its file. Each other line is a request,
-or says that the model was about to be saved under another SHA-256. A line is ``CRC32 LENGTH JSON``, so that one that a
-crash cut off is told from a whole one.
+The table `log` has one line: the model that the rows are counted over, by the SHA-256 of its file; and the SHA-256
+under which it was about to be saved, with the number of the last request that is in there. The table `requests` has the
+rows.
 """
 
 from __future__ import annotations
@@ -11,17 +11,21 @@ import hashlib
 import json
 import os
 import secrets
-import sys
-import zlib
+import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
-from .._types import Json, JsonObject, Label
+from .._types import Label
 from ..errors import InvalidInput
-from .request_rows import JsonRow
+from .served_model import JsonRow
 
-HEADER = {"format": "naively write-ahead file", "version": 1}
+# One server at a time; a commit is on the disk when it returns; rows that are deleted are overwritten.
+SETTINGS = ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL", "secure_delete = ON")
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS log (model TEXT, sequence INTEGER, saved TEXT, saved_sequence INTEGER)",
+    "CREATE TABLE IF NOT EXISTS requests (sequence INTEGER PRIMARY KEY, verb TEXT, rows TEXT, labels TEXT)",
+)
 
 
 class LearnedEntry(NamedTuple):
@@ -41,23 +45,6 @@ class LogContent(NamedTuple):
     entries: list[LearnedEntry]  # over the first of these; none is saved yet
     later: list[LearnedEntry]  # over the second
     sequence: int  # of the last request
-    size: int  # bytes up to the end of the last whole line
-    torn: int  # bytes after it, which a crash cut off
-
-
-def line_of_json(data: Json) -> bytes:
-    """Return a line of the log."""
-    text = json.dumps(data, ensure_ascii=True, default=str).encode()
-    return b"%08x %d %s\n" % (zlib.crc32(text), len(text), text)
-
-
-def json_of_line(line: bytes) -> Json | None:
-    """Return the content of a line; None if it is not whole."""
-    checksum, _, rest = line.partition(b" ")
-    length, _, text = rest[:-1].partition(b" ")
-    if not (line.endswith(b"\n") and length.isdigit() and text):
-        return None
-    return json.loads(text) if len(text) == int(length) and b"%08x" % zlib.crc32(text) == checksum else None
 
 
 def digest_of_file(path: Path) -> str:
@@ -83,106 +70,70 @@ def replace_safely(path: Path, write: Callable[[Path], object]) -> None:
             os.close(folder)
 
 
-def read_log(path: Path) -> LogContent:
-    """Return the content of a log; a last line that is not whole is left out, and another is an error."""
-    data = path.read_bytes()
-    lines, values, size = data.splitlines(keepends=True), list[JsonObject](), 0
-    for number, line in enumerate(lines, 1):
-        value = json_of_line(line)
-        if value is None and number < len(lines):
-            raise InvalidInput(
-                f"{path}, line {number}, is damaged, at byte {size}, and {len(lines) - number} lines follow it. The "
-                "rows of the lines before it are whole; restore the file from a copy, or cut it off before this line.",
-                path=str(path),
-                line=number,
-            )
-        if value is not None:
-            values.append(value)
-            size += len(line)
-    if not values or not HEADER.items() <= values[0].items():
-        raise InvalidInput(
-            f"{str(path)!r} is no write-ahead file that this version of Naively reads; name another by --learn.",
-            path=str(path),
-        )
-    first, saved = values[0], None
-    entries, later = list[LearnedEntry](), list[LearnedEntry]()
-    for value in values[1:]:
-        if "saved" in value:
-            saved, later = str(value["saved"]), []
-        else:
-            entries.append(LearnedEntry(**value))
-            later.append(entries[-1])
-    sequence = entries[-1].sequence if entries else int(first["sequence"])
-    return LogContent(str(first["model"]), saved, entries, later if saved else [], sequence, size, len(data) - size)
-
-
 class WriteAheadLog:
-    """A write-ahead log that lines are added to.
+    """A write-ahead log that requests are added to; it is open, and keeps other servers off, until `close`.
 
     Parameters
     ----------
     path : Path
-        The file. A second file next to it keeps other servers off.
+        The file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file: IO[bytes] | None = None
-        self._lock: IO[bytes] | None = None
-
-    def lock(self) -> None:
-        """Keep other servers off until `close`, or until the process ends for any reason."""
-        if sys.platform == "win32":
-            return
-        import fcntl
-
-        self._lock = self.path.with_name(self.path.name + ".lock").open("ab")
+        self.database = sqlite3.connect(path, timeout=0, check_same_thread=False)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InvalidInput(
-                f"Another server learns into {str(self.path)!r}; stop it, or name another file by --learn.",
-                path=str(self.path),
-            ) from None
+            if self.database.execute("SELECT * FROM sqlite_master").fetchall():
+                self.read()  # another database stays as it is
+            for setting in SETTINGS:
+                self.database.execute(f"PRAGMA {setting}")
+            with self.database:
+                self.database.execute("BEGIN EXCLUSIVE")
+                for table in TABLES:
+                    self.database.execute(table)
+        except (sqlite3.Error, ValueError) as error:
+            self.close()
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_BUSY:
+                why = f"Another server learns into {str(path)!r}; stop it, or name another file by --learn."
+            else:
+                why = f"{str(path)!r} is no write-ahead file ({error}); name another by --learn, or restore a copy."
+            raise InvalidInput(why, path=str(path)) from None
+
+    def read(self) -> LogContent | None:
+        """Return the content of the file; None if it is new."""
+        line = self.database.execute("SELECT model, sequence, saved, saved_sequence FROM log").fetchone()
+        if line is None:
+            return None
+        model, sequence, saved, saved_sequence = line
+        requests = self.database.execute("SELECT sequence, verb, rows, labels FROM requests ORDER BY sequence")
+        entries = [LearnedEntry(k, verb, json.loads(rows), json.loads(labels)) for k, verb, rows, labels in requests]
+        later = [entry for entry in entries if saved is not None and entry.sequence > saved_sequence]
+        return LogContent(model, saved, entries, later, entries[-1].sequence if entries else sequence)
 
     def close(self) -> None:
         """Close the file, and let other servers have it."""
-        for file in (self._file, self._lock):
-            if file is not None:
-                file.close()
-        self._file = self._lock = None
-
-    def open(self, size: int) -> None:
-        """Open the file to add lines after so many bytes."""
-        if self._file is not None:
-            self._file.close()
-        self._file = self.path.open("r+b")
-        self._file.truncate(size)
-        self._file.seek(size)
+        self.database.close()
 
     def start(self, model: str, sequence: int, entries: Sequence[LearnedEntry] = ()) -> None:
         """Begin the file again, over a model that has all rows so far except those of some requests."""
-        first = {**HEADER, "model": model, "sequence": sequence}
-        lines = b"".join(map(line_of_json, [first, *(entry._asdict() for entry in entries)]))
+        with self.database:
+            self.database.execute("DELETE FROM log")
+            self.database.execute("DELETE FROM requests")
+            self.database.execute("INSERT INTO log VALUES (?, ?, NULL, 0)", (model, sequence))
+            for entry in entries:
+                self._insert(entry)
+        self.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-        def write(path: Path) -> None:
-            with path.open("xb") as file:
-                file.write(lines)
-                file.flush()
-                os.fsync(file.fileno())
+    def add(self, entry: LearnedEntry) -> None:
+        """Add a request; when this returns, it outlives a crash. If it fails, the file is as it was."""
+        with self.database:
+            self._insert(entry)
 
-        replace_safely(self.path, write)
-        self.open(len(lines))
+    def note_saved(self, model: str, sequence: int) -> None:
+        """Note under which SHA-256 the model is about to be saved, with all requests up to one."""
+        with self.database:
+            self.database.execute("UPDATE log SET saved = ?, saved_sequence = ?", (model, sequence))
 
-    def add(self, data: JsonObject) -> None:
-        """Add a line; when this returns, it outlives a crash. If it fails, the file is as it was."""
-        assert self._file is not None, "the file is open"
-        begin = self._file.tell()
-        try:
-            self._file.write(line_of_json(data))
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except BaseException:
-            self._file.seek(begin)
-            self._file.truncate(begin)
-            raise
+    def _insert(self, entry: LearnedEntry) -> None:
+        rows, labels = (json.dumps(part, default=str) for part in (entry.rows, entry.labels))
+        self.database.execute("INSERT INTO requests VALUES (?, ?, ?, ?)", (entry.sequence, entry.verb, rows, labels))

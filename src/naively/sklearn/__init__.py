@@ -1,17 +1,14 @@
 """The five classifiers under scikit-learn's names: change the import, keep the code. And a fast `CountVectorizer`.
 
-Arrays, frames and sparse matrices come in, predictions and counts of words go out. Imports `export` (for skl2onnx),
-`model`, `counting` and below, not `estimator`.
+Arrays, frames and sparse matrices come in, predictions and counts of words go out. Imports `model`,
+`counting` and below, not `estimator`.
 
 >>> from naively.sklearn import GaussianNB
 >>> GaussianNB().fit([[1.0], [1.2], [3.1], [2.9]], ["a", "a", "b", "b"]).predict([[1.1], [3.0]])
 array(['a', 'b'], dtype='<U1')
 """
 
-from .categorical import CategoricalNB
-from .discrete import BernoulliNB, ComplementNB, MultinomialNB
-from .gaussian import GaussianNB
-from .onnx_converters import register_onnx_converters
+from .classifiers import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from .text_counter import TextCounter
 
 __all__ = [
@@ -21,5 +18,4 @@ __all__ = [
     "GaussianNB",
     "MultinomialNB",
     "TextCounter",
-    "register_onnx_converters",
 ]

@@ -1,25 +1,13 @@
-r"""Columns of texts: how a text becomes words, and what each word contributes.
+r"""How a text becomes words, as regular expressions: what the compiled tokenizer does, for whoever reads a flat model.
 
-Tokens are described by regular expressions: what the compiled tokenizer does, for whoever reads a flat model. They are
-those of JavaScript with the flag u, of PCRE and of Java: ``\p{L}`` is a letter, ``\p{N}`` a number, ``\p{M}`` a
-combining mark. All other characters stand for themselves.
+They are those of JavaScript with the flag u, of PCRE and of Java: ``\p{L}`` is a letter, ``\p{N}`` a number, ``\p{M}``
+a combining mark. All other characters stand for themselves.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from .._types import Floats, Json, JsonObject, Places
-from ..data.cell_format import exact_names
-from ..errors import InvalidInput
-from ..families.bernoulli import FlagLikelihood
-from ..families.family import TextTerm
-from ..families.wide import Split, WideLikelihood
-from ..model.default.likelihoods import WeightedTextTerm
-from ..model.default.words import WordScores
-from ..model.table_model import TableModel
+from .._types import JsonObject
 from ..text.tokens import Tokens
-from .columns import FlatColumn, contributes, relative
 
 # Chinese and Japanese: ideographs, hiragana, katakana, and signs that stand among them.
 CJK = """
@@ -51,56 +39,6 @@ SELECTORS = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 STACKERS, AM = "\u1039\u17d2\u1a60", "\u0e33\u0eb3"  # signs that put the next letter below, and the vowel am
 KEYCAP = "\ufe0f?\u20e3"
 NOTHING = "(?!)"
-
-
-def text_column(model: TableModel, name: str, scale: float, most: int | None) -> FlatColumn:
-    """Return a column of texts with its terms, and its most frequent words."""
-    column, term = model.schema[name], model.text_terms()[name]
-    # A word that no text holds contributes nothing to word scores, and does not count for the length of a text either.
-    places = np.flatnonzero(term.known) if isinstance(term, WordScores) else np.arange(len(term.words))
-    kept = places
-    if most is not None and most < len(places):
-        texts = model.words[name].documents[term.words.numbers]
-        kept = np.sort(places[np.argsort(-texts[places], kind="stable")[:most]])
-    words = term.words.lexicon.names(term.words.numbers[kept])
-    fields: JsonObject = {"name": name, "kind": "text", "type": "text", "words": words}
-    fields |= {"left_out": len(places) - len(kept)} | token_rules(model.readers[name].tokens)
-    if names := exact_names(column.written):
-        fields["no_value"] = list(names)
-    flat = FlatColumn(fields, np.zeros((0, len(model.classes))))
-    _add_words(flat, kept, term, scale)
-    return flat
-
-
-def _add_words(column: FlatColumn, kept: Places, term: TextTerm, factor: float) -> None:
-    """Add a term of words, times a factor, for the words that are kept."""
-
-    def add_table(scaling: str, table: Floats, **more: Json) -> None:
-        if len(kept) and (contributes(table) or "constant" in more):
-            column.add("words", scaling=scaling, **more, table=relative(table[kept]))
-
-    if isinstance(term, WordScores):
-        add_table("length", factor * term.word_scores.astype(np.float64), times="once")
-    elif isinstance(term, WeightedTextTerm):
-        _add_words(column, kept, term.term, factor * term.weight)
-    elif isinstance(term, FlagLikelihood):
-        present, absent = Split.of(term.log_there), Split.of(term.log_absent)
-        change, constant = factor * (present.finite - absent.finite).T, factor * absent.finite.sum(axis=1)
-        add_table("none", change, times=term.times, constant=constant)
-        if present.ruled_out.any() or absent.ruled_out.any():
-            # How often log 0 is added to a class: for each word that is absent, which those that are there take back.
-            zeros = (present.ruled_out - absent.ruled_out).T[kept]
-            constant = absent.ruled_out.sum(axis=1)
-            column.add("ruled out", scaling="none", times="once", constant=constant, table=zeros)
-    elif isinstance(term, WideLikelihood):  # each word as often as it counts
-        table = term.each if term.idf is None else term.each * term.idf[:, None]
-        add_table("none", factor * table, times=term.times)
-    else:
-        name = column.fields["name"]
-        raise InvalidInput(f"Column {name!r} has a term of words that a flat model cannot hold.", column=name)
-
-
-# -- tokens as regular expressions -------------------------------------------------------------------------------------
 
 
 def characters(ranges: str) -> str:
