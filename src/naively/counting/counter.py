@@ -12,8 +12,9 @@ from .._types import AnyArray, CellLike, Codes, Floats, Label, Places
 from ..data.column import Column
 from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
 from ..data.encoding import ROWS, Coder, block_codes, block_numbers
-from ..data.frame import Frame
+from ..data.frame import EncodedCells, Frame, columnwise
 from ..data.schema import Schema
+from ..data.target import Target
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite_cell
 from ..families import Bernoulli, Bins, Ordinal
 from ..stats import Axis, Counts
@@ -53,21 +54,13 @@ class EncodedRows(NamedTuple):
 
     def take(self, rows: Places) -> EncodedRows:
         """Return some of the rows."""
-        codes, numbers = (None if part is None else _columnwise(part, rows) for part in (self.codes, self.numbers))
+        codes, numbers = (None if part is None else columnwise(part, rows) for part in (self.codes, self.numbers))
         return EncodedRows(codes, numbers, {name: matrix[rows] for name, matrix in self.vectors.items()})
-
-
-def _columnwise(matrix: AnyArray, rows: Places) -> AnyArray:
-    """Return some rows of a matrix, which lies column by column as before."""
-    return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T
 
 
 def encoded_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int, threads: int) -> AnyArray | None:
     """Return some rows of columns of numbers as the kernels read them; None if there are no such columns."""
     return kernel_matrix(block_numbers(frame, columns, begin, end, threads)) if columns else None
-
-
-EachBlock = Callable[[EncodedRows], None]  # what is done with every block of rows beside counting it
 
 
 class TableCounter:
@@ -122,44 +115,34 @@ class TableCounter:
     def add(
         self,
         frame: Frame,
-        y: Codes,
+        target: Target,
         weights: Floats | None,
         threads: int,
-        also: EachBlock | None = None,
+        also: Callable[[EncodedRows], None] | None = None,
     ) -> None:
-        """Count the rows of a frame, given the code of each row's class and its weight.
+        """Count the rows of a frame, given their classes and weights; of soft labels, each class by its proportion.
 
-        What is to be done with every block of rows beside counting them is `also`.
+        What is to be done with every block of rows in addition to counting them is `also`.
         """
+        codes = self.classes.codes(target.labels)
+        same = np.array_equal(codes, np.arange(len(codes)))  # as in a first fit, where the counter knew no class
         self.start_vectors(frame)
-        if frame.rows <= ROWS:
-            self._add_block(frame, 0, frame.rows, y, weights, threads, also)
-            return
         # A later block may be refused: count all apart, then take them in.
-        apart = self.empty_like()
-        apart.start_vectors(frame)
-        for begin in range(0, frame.rows, ROWS):
-            end = min(begin + ROWS, frame.rows)
-            part = None if weights is None else weights[begin:end]
-            apart._add_block(frame, begin, end, y[begin:end], part, threads, also)
-        self.absorb(apart)
-
-    def add_soft_labels(
-        self, frame: Frame, classes: Codes, proportions: Floats, weights: Floats | None, threads: int
-    ) -> None:
-        """Count the rows of a frame that have soft labels: each row counts for every class by its proportion."""
-        apart = self.empty_like()
-        apart.start_vectors(frame)
-        for begin in range(0, frame.rows, ROWS):
+        counter = self.empty_like() if frame.rows > ROWS or target.soft else self
+        counter.start_vectors(frame)
+        for begin in range(0, max(frame.rows, 1), ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
-            encoded = apart.encoded(frame, rows.start, rows.stop, threads)  # once for all classes
-            for name in self.readers:
-                encoded.vectors[name].learn()
-            for k, part in zip(classes, proportions[rows].T, strict=True):
-                weighed = np.ascontiguousarray(part if weights is None else part * weights[rows])
-                if weighed.any():
-                    apart._add_encoded(*encoded, np.full(len(weighed), k, dtype=np.int32), weighed, threads, begin)
-        self.absorb(apart)
+            block = counter.encoded(frame, rows.start, rows.stop, threads)
+            if frame.rows <= ROWS:
+                frame.encoded = EncodedCells(self.words, block.codes, block.numbers)
+            for name in self.readers if target.soft else ():
+                block.vectors[name].learn()  # once for all classes
+            for y, own in target.pairs(weights, rows):
+                counter._add_encoded(*block, y if same else codes[y], own, threads, begin)
+            if also is not None:
+                also(block)
+        if counter is not self:
+            self.absorb(counter)
 
     def add_apart(
         self,
@@ -184,21 +167,6 @@ class TableCounter:
                     raise
                 raise error.with_place(int(rows[error.row]) - error.row) from None  # the row of the block
 
-    def _add_block(
-        self,
-        frame: Frame,
-        begin: int,
-        end: int,
-        y: Codes,
-        weights: Floats | None,
-        threads: int,
-        also: EachBlock | None,
-    ) -> None:
-        block = self.encoded(frame, begin, end, threads)
-        self._add_encoded(*block, y, weights, threads, begin)
-        if also is not None:
-            also(block)
-
     def encoded(self, frame: Frame, begin: int, end: int, threads: int) -> EncodedRows:
         """Return some rows of a frame as codes, numbers and vectors; labels that are new get codes."""
         codes = None
@@ -211,11 +179,19 @@ class TableCounter:
         return EncodedRows(codes, numbers, wide)
 
     def encoded_cells(self, frame: Frame, begin: int, end: int, threads: int) -> tuple[Codes, Floats]:
-        """Return some rows of a frame whose labels were all seen before: their codes and their numbers."""
-        codes, numbers = np.empty((end - begin, 0), dtype=np.int32), None
-        if self.of_labels:
-            codes = block_codes(frame, self.coders, begin, end, threads)[0]
-        numbers = encoded_numbers(frame, self.of_numbers, begin, end, threads)
+        """Return some rows of a frame whose labels were all seen before: their codes and their numbers.
+
+        Rows that this counter has encoded before, be it to count them, are not encoded again.
+        """
+        known = frame.encoded
+        if known is None or known.words is not self.words:
+            codes = block_codes(frame, self.coders, begin, end, threads)[0] if self.of_labels else None
+            known = EncodedCells(self.words, codes, encoded_numbers(frame, self.of_numbers, begin, end, threads))
+            if end - begin == frame.rows:
+                frame.encoded = known
+            begin, end = 0, end - begin
+        codes, numbers = (None if part is None else part[begin:end] for part in (known.codes, known.numbers))
+        codes = np.empty((end - begin, 0), dtype=np.int32) if codes is None else codes
         return codes, np.empty((end - begin, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
 
     def _add_encoded(

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._types import Codes, Floats, Hashes
+from .._types import Floats, Hashes
 from ..data.column import Column
 from ..data.frame import Frame
 from ..data.schema import Schema
 from ..families import Bins, Gaussian, Words
-from . import sample
+from . import smallest
 from .counter import TableCounter
 from .row_hash import RowHasher, frame_hashes
-from .sample import smallest_places
+from .smallest import smallest_places
 
 # Pairs of words are counted beside single words if all texts of a column take up to so many bytes: of more, they would
 # be too many, and single words tell nearly as much.
@@ -43,9 +43,8 @@ def with_cuts(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
     if not names:
         return schema
     at = np.arange(frame.rows) if weights is None else np.flatnonzero(weights > 0)
-    if len(at) > 2 * sample.KEPT:
-        hashes = cells_hasher(uncut_columns(schema))(frame, np.zeros(frame.rows, dtype=np.int32), weights)
-        at = smallest_places(hashes, sample.KEPT, weights)
+    if len(at) > 2 * smallest.KEPT:
+        at = smallest_places(cell_hashes(frame, uncut_columns(schema), weights), smallest.KEPT, weights)
     w = np.ones(len(at)) if weights is None else weights[at]
     families = {}
     for name in names:
@@ -55,12 +54,7 @@ def with_cuts(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
     return schema.with_families(families)
 
 
-def cells_hasher(columns: Sequence[Column]) -> Callable[[Frame, Codes, Floats | None], Hashes]:
-    """Return what hashes rows by some columns and their weights; not by their classes, which must not place cuts."""
+def cell_hashes(frame: Frame, columns: Sequence[Column], weights: Floats | None) -> Hashes:
+    """Return hashes of rows by some columns and their weights; not by their classes, which must not place cuts."""
     hasher = RowHasher(TableCounter(Schema(tuple(columns))))
-
-    def hashes(frame: Frame, y: Codes, weights: Floats | None) -> Hashes:
-        only = frame.only([column.name for column in columns])
-        return frame_hashes(hasher, only, np.zeros(frame.rows, dtype=np.uint64), weights, 1)
-
-    return hashes
+    return frame_hashes(hasher, frame, np.zeros(frame.rows, dtype=np.uint64), weights, 1)

@@ -7,7 +7,7 @@ labels have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
@@ -20,6 +20,7 @@ from .._types import AnyArray, Codes, Floats, Hashes, Label, Longs, Matrix, Plac
 from ..data.encoding import ROWS as BLOCK
 from ..data.encoding import block_vectors
 from ..data.frame import Frame
+from ..data.target import Target
 from ..stats.accumulators import offsets_of
 from ..stats.arithmetic import mix_hashes
 from ..text import TextRows
@@ -100,9 +101,15 @@ class RowHasher:
         return known
 
 
-def soft_label_hashes(labels: Sequence[Label], proportions: Floats) -> Hashes:
-    """Return a number for each row that follows from its proportions of classes; all of one class is its label."""
-    known = label_hashes(CLASS, labels)
+def target_hashes(target: Target, counter: TableCounter) -> Codes | Hashes:
+    """Return the classes of rows as they are hashed: codes that the counter gives them, or hashes of soft labels.
+
+    Those of a soft label follow from its proportions; all of one class is that label.
+    """
+    proportions = target.proportions
+    if proportions is None:
+        return np.append(counter.classes.codes(target.labels), counter.classes.code(None))[target.codes]
+    known = label_hashes(CLASS, target.labels)
     found, likely = number_hashes(proportions, known | np.uint64(1)), proportions.argmax(axis=1)
     alone = ((proportions != 0).sum(axis=1) == 1) & (proportions[np.arange(len(found)), likely] == 1)
     return np.where(alone, known[likely], found)
