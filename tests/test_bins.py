@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 import naively as nv
 from naively import Bins
 from naively.cli import main
-from naively.counting.first_look import cell_hashes
+from naively.counting.rows import cell_hashes
 from naively.counting.smallest import KEPT, smallest_places
 from naively.data.column import Column
 from naively.data.frame import frame_of

@@ -23,17 +23,18 @@ from ..stats.arithmetic import subtract
 from ..stats.counts import ColumnStatistic
 from ..text import TextRows
 from . import arrays
-from .arrays import joined_moments, kernel_matrix, moments_of_column
-from .wide import (
+from .arrays import (
     WideAccumulator,
     WideCells,
     absorb_accumulator,
-    accumulated_statistic,
     add_wide,
     check_vector_width,
     counted_width,
     counts_words,
     empty_accumulator,
+    joined_moments,
+    kernel_matrix,
+    moments_of_column,
     text_reader,
     wide_cells,
 )
@@ -257,7 +258,7 @@ class TableCounter:
         if codes is not None:
             row = self.labels.add(codes, y, weights, threads)
             assert row < 0, "a code without room"  # the vocabulary gave it, and room was made
-        arrays.add_rows(self.rows, y, weights)
+        _kernels.count_rows(y, weights, self.rows)
 
     def fresh_vectors(self, vectors: dict[str, WideCells], y: Codes, weights: Floats | None, threads: int) -> None:
         """Count vectors apart, only to see whether a row of them is refused."""
@@ -351,8 +352,9 @@ class TableCounter:
         rest.numbers.take(both, axis.labels)
         for name, mine in self.vectors.items():
             rest.vectors[name] = empty_accumulator(self.schema[name], mine.width, self.readers.get(name))
-            of_both = (accumulated_statistic(one, axis.labels, axis) for one in (mine, part.vectors[name]))
-            rest.vectors[name].take(next(of_both) - next(of_both), axis.labels)
+            of_all, of_part = mine.value(axis, axis.labels), part.vectors[name].value(axis, axis.labels)
+            left: ColumnStatistic = of_all - of_part  # type: ignore[operator]  # both are of one kind
+            rest.vectors[name].take(left, axis.labels)
         return rest.value()
 
     def value(self) -> Counts:
@@ -367,7 +369,7 @@ class TableCounter:
             found[column.name] = self.labels.table(at, words, seen, axis, declared_levels(column))
         moments = self.numbers.value(axis, seen)
         found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
-        found |= {name: accumulated_statistic(vectors, seen, axis) for name, vectors in self.vectors.items()}
+        found |= {name: vectors.value(axis, seen) for name, vectors in self.vectors.items()}
         columns = {name: found[name] for name in self.schema.names if name in found}
         return Counts(axis, rows, columns, self.schema)
 

@@ -25,10 +25,9 @@ from ..files.columns import TextsReadAsMissing
 from ..files.file import File, FileBlock
 from ..stats.arithmetic import weights_of_column
 from .counter import EncodedRows, TableCounter
-from .first_look import PAIRED, cell_hashes, uncut_columns, with_cuts, with_word_pairs
 from .notes import about_cells, hints_of
 from .row_hash import RowHasher
-from .rows import ByClass, Rows, measured_rows
+from .rows import PAIRED, ByClass, Rows, cell_hashes, measured_rows, uncut_columns, with_cuts, with_word_pairs
 from .sample import Sample
 
 # More different texts than this name things rather than describe them: it is set aside, unless `families` names it.
@@ -262,8 +261,7 @@ class FileRows:
             return
         heavy = np.arange(len(part.y)) if part.own is None else np.flatnonzero(part.own > 0)
         target = Target(list(hasher.counter.classes.places), part.y, self.label_type)
-        own = None if self.weight is None else part.own
-        rows = Rows(part.frame, target, own, self.of_target, folds=folds)
+        rows = Rows(part.frame, target, None if self.weight is None else part.own, self.of_target, folds=folds)
         rows = rows if len(heavy) == len(part.y) else rows.take(heavy)
 
         def hashes() -> Hashes:
@@ -274,8 +272,7 @@ class FileRows:
             sample = sample if len(sample.schema) == len(schema) else sample.only(schema)  # a column was set aside
             self.sample = sample.plus(rows, threads, hashes)
         else:  # the hashes are of all columns
-            most = measured_rows(len(numbers))
-            empty = Sample(schema.only(numbers), most=most, whole=most)
+            empty = Sample(schema.only(numbers), most=(most := measured_rows(len(numbers))), whole=most)
             rows = replace(rows, source=rows.source.only(numbers), hashes=hashes())
             self.sample = (self.sample or empty).plus(rows, threads)
 

@@ -20,8 +20,8 @@ from .._threads import allowed
 from .._types import DType, Label, TableLike
 from ..data.column import Column, FamilySettings
 from ..data.model_file import StoredRows, rows_of_bytes, rows_to_bytes
-from ..data.model_file.labels import from_json, labels_in_json
 from ..data.model_file.parts import table_of_bytes, table_to_bytes
+from ..data.model_file.statistics import from_json, labels_in_json
 from ..data.schema import Schema
 from ..errors import UnreadableFile
 from ..families import Gaussian
@@ -30,8 +30,7 @@ from ..files.streams import StreamPart
 from ..stats import Counts
 from .counter import TableCounter
 from .files import MOST_LABELS, FileRows, LabeledBlock, Progress, cells_of_block
-from .first_look import uncut_columns, with_cuts, with_word_pairs
-from .rows import Rows
+from .rows import Rows, uncut_columns, with_cuts, with_word_pairs
 from .sample import Sample
 
 if TYPE_CHECKING:
@@ -326,10 +325,8 @@ def profile(
 
     def look_at(block: LabeledBlock) -> None:
         nonlocal cells
-        if uncut:
-            cells = cells.plus(cells_of_block(block, uncut))
-        for name in text_bytes:
-            text_bytes[name] += block.frame.text_bytes(name)
+        cells = cells.plus(cells_of_block(block, uncut)) if uncut else cells
+        text_bytes.update({name: size + block.frame.text_bytes(name) for name, size in text_bytes.items()})
 
     rows.each_block = look_at
     file.keep_no_more()

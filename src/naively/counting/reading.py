@@ -13,8 +13,8 @@ from .._progress import progress_shown
 from .._threads import allowed
 from .._types import ColumnLike, Floats, Label, TableLike
 from ..data.column import NOUNS, FamilySettings
-from ..data.dict_rows import few_rows
-from ..data.frame import FewRows, Frame, frame_of
+from ..data.dict_rows import FewRows, few_rows
+from ..data.frame import Frame, frame_of
 from ..data.schema import Schema, likely
 from ..data.target import Target, check_kinds, target_of
 from ..data.values import ColumnValues
@@ -236,36 +236,23 @@ def count(
     """
     if unlabelled not in ("error", "skip"):
         raise InvalidSetting(Setting("unlabelled", unlabelled), " must be 'error' or 'skip'.")
-    weights = sample_weight if weight is None else weight
-    file = file_of(source)
-    if file is not None and (y is None or not file.is_stream):
-        rows = rows_of_file(file, y, target, weights, unlabelled, None)
-        rows.ignore, rows.may_be_empty = tuple(ignore), isinstance(schema, Schema)
-        rows.sampling = "nothing"
-        with progress_shown(progress, "counting") as rows.progress:
-            return counted_file(rows, schema, classes, n_jobs)
-    frame = without_ignored(frame_of(source if file is None else whole_stream(file)), ignore)
-    if not frame.rows and isinstance(schema, Schema):
+    weights, file = sample_weight if weight is None else weight, file_of(source)
+    frame = None
+    if file is None or (y is not None and file.is_stream):
+        frame = without_ignored(frame_of(source if file is None else whole_stream(file)), ignore)
+    if isinstance(schema, Schema) and (not frame.rows if frame is not None else file is not None and file.is_empty):
         return TableCounter(schema, tuple(classes)).value()
-    found: Rows = labeled_rows(frame, y, target, weights, unlabelled)
-    counter = TableCounter(found.schema(schema), tuple(classes))
-    found.count(counter, allowed(n_jobs))
-    counter.drop_types(schema or ())
     with progress_shown(progress, "counting") as report:
-        if report is not None:
+        rows: AnyRows = labeled_rows(file if frame is None else frame, y, target, weights, unlabelled)
+        if frame is None:
+            rows.ignore, rows.may_be_empty = tuple(ignore), isinstance(schema, Schema)
+            rows.sampling, rows.progress = "nothing", report
+        counter = TableCounter(rows.schema(schema), tuple(classes))
+        if frame is None:
+            rows.source.keep_no_more()
+        rows.count(counter, allowed(n_jobs))
+        if frame is not None and report is not None:
             report(frame.rows, 0, None)
-    return counter.value()
-
-
-def counted_file(
-    rows: FileRows, schema: FamilySettings | Schema | None, classes: Sequence[Label], n_jobs: int | None
-) -> Counts:
-    """Return the counts of rows of files or of a stream, in one pass if the schema needs no other."""
-    if rows.source.is_empty and isinstance(schema, Schema):
-        return TableCounter(schema, tuple(classes)).value()
-    counter = TableCounter(rows.schema(schema), tuple(classes))
-    rows.source.keep_no_more()
-    rows.count(counter, allowed(n_jobs))
     counter.drop_types(schema or ())
     return counter.value()
 

@@ -18,7 +18,6 @@ from scipy import sparse
 from .. import _kernels
 from .._types import AnyArray, Codes, Floats, Hashes, Label, Longs, Matrix, Places
 from ..data.encoding import ROWS as BLOCK
-from ..data.encoding import block_vectors
 from ..data.frame import Frame
 from ..data.target import Target
 from ..stats.accumulators import offsets_of
@@ -215,12 +214,12 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int, w
         hashed += mix_hashes(range_parts(columns)).sum(axis=1, dtype=np.uint64)
     for at in range(codes.shape[1]):
         seen = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
-        hashed += mix_hashes(whole_counts(seen))[codes[:, at]]
+        hashed += mix_hashes(np.asarray(np.minimum(seen * PARTS + SHIFT, 2.0**60), dtype=np.uint64))[codes[:, at]]
     for name in counter.readers:
         hashed += text_hashes(frame.columns[name].prose(counter.schema[name], 0, frame.rows))
     for column in counter.of_vectors:
         if column.name not in counter.readers:
-            hashed += mix_hashes(vector_hashes(block_vectors(frame, column, 0, frame.rows)))
+            hashed += mix_hashes(vector_hashes(frame.columns[column.name]))
     ranks = ranks_of_alike(numbers, hashed)
     exact = exact_numbers(counter, numbers), exact_labels(counter, codes)
     # The exact cells decide among rows that look alike, and among equal rows the other rows of their class.
@@ -288,8 +287,3 @@ def range_parts(columns: Floats) -> Hashes:
     out *= np.where(wide, PARTS / np.where(wide, high - low, 1.0), 0.0)
     out += 1.0 + SHIFT
     return np.asarray(np.nan_to_num(out, copy=False, nan=0.0), dtype=np.uint64)
-
-
-def whole_counts(seen: Floats) -> Hashes:
-    """Return counts as whole numbers; sums of weights differ in their last digits with the order of rows."""
-    return np.asarray(np.minimum(seen * PARTS + SHIFT, 2.0**60), dtype=np.uint64)

@@ -1,4 +1,7 @@
-"""Rows in memory: their columns, classes, weights and content hashes."""
+"""Rows in memory: their columns, classes, weights and content hashes; and what is decided before they are counted.
+
+That is where bins are cut, and whether pairs of words are counted.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,67 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._types import Codes, DType, Floats, Hashes, Label, Mask, Places
-from ..data.column import FamilySettings
-from ..data.frame import FewRows, Frame
+from .._types import Codes, DType, Floats, Hashes, Label, Places
+from ..data.column import Column, FamilySettings
+from ..data.dict_rows import FewRows
+from ..data.frame import Frame
 from ..data.joining import joined_frames, owned_frame
 from ..data.schema import Schema
 from ..data.target import Target, check_kinds, type_for
 from ..data.values import ColumnValues
 from ..errors.message import Message
+from ..families import Bins, Gaussian, Words
 from ..files.columns import TextsReadAsMissing
 from ..stats import Counts
+from . import smallest
+from .arrays import check_vector_width, counted_width
 from .counter import EncodedRows, TableCounter
-from .first_look import with_cuts, with_word_pairs
 from .notes import about_cells, hints_of
 from .row_hash import RowHasher, frame_hashes, target_hashes
-from .wide import check_vector_width, counted_width
+from .smallest import smallest_places
+
+# Pairs of words are counted beside single words if all texts of a column take up to so many bytes: of more, they would
+# be too many, and single words tell nearly as much.
+PAIRED = 1 << 26
+
+
+def with_word_pairs(schema: Schema, size: Callable[[str], float]) -> Schema:
+    """Return the schema with pairs of words set where that is open; `size` returns the bytes of a column."""
+    families = {}
+    for column in schema.of_kind("vectors"):
+        if isinstance(column.family, Words) and column.type == "text" and column.family.may_pair:
+            families[column.name] = replace(column.family, pairs=size(column.name) <= PAIRED)
+    return schema.with_families(families)
+
+
+def uncut_columns(schema: Schema) -> tuple[Column, ...]:
+    """Return the columns of bins without cuts, as columns of numbers."""
+    found = (column for column in schema if isinstance(column.family, Bins) and column.family.cuts is None)
+    return tuple(replace(column, family=Gaussian()) for column in found)
+
+
+def with_cuts(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
+    """Return the schema with all bins cut: about equally many of these rows fall into each."""
+    names = [column.name for column in uncut_columns(schema)]
+    if not names:
+        return schema
+    at = np.arange(frame.rows) if weights is None else np.flatnonzero(weights > 0)
+    if len(at) > 2 * smallest.KEPT:
+        at = smallest_places(cell_hashes(frame, uncut_columns(schema), weights), smallest.KEPT, weights)
+    w = np.ones(len(at)) if weights is None else weights[at]
+    families = {}
+    for name in names:
+        values = frame.columns[name]
+        values.check(schema[name])
+        families[name] = schema[name].family.cut(values.numbers(0, frame.rows)[at], w)  # type: ignore[attr-defined]  # only bins are cut
+    return schema.with_families(families)
+
+
+def cell_hashes(frame: Frame, columns: Sequence[Column], weights: Floats | None) -> Hashes:
+    """Return hashes of rows by some columns and their weights; not by their classes, which must not place cuts."""
+    hasher = RowHasher(TableCounter(Schema(tuple(columns))))
+    return frame_hashes(hasher, frame, np.zeros(frame.rows, dtype=np.uint64), weights, 1)
+
 
 # Rows on which the mutual information of numbers is measured, at most; of wide tables fewer, for all cells together are
 # bounded, but some in any case.
@@ -216,7 +265,7 @@ def are_copies(weights: Floats | None, y: Codes) -> bool:
 
 def weightless(rows: Rows, declared: Sequence[Label] = ()) -> Rows:
     """Return the same rows, those without a label weighing nothing; for a class that is declared, if none has one."""
-    target, none = rows.target, without_label(rows)
+    target, none = rows.target, rows.target.codes < 0
     if not none.any():
         return rows
     labels, dtype = target.labels, target.dtype
@@ -227,11 +276,6 @@ def weightless(rows: Rows, declared: Sequence[Label] = ()) -> Rows:
     target = Target(labels, np.where(none, 0, target.codes).astype(np.int32), dtype)
     own = None if rows.own is None else np.where(none, 0.0, rows.own)
     return replace(rows, target=target, weights=weights, own=own, hashes=None)
-
-
-def without_label(rows: Rows) -> Mask:
-    """Return which rows have no label."""
-    return rows.target.codes < 0
 
 
 def check_new_classes(counter: TableCounter, labels: Sequence[Label]) -> None:

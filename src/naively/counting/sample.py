@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._types import Hashes, Longs, Places
+from ..data.dict_rows import FewRows
 from ..data.encoding import block_numbers
-from ..data.frame import FewRows, Frame, frame_of
+from ..data.frame import Frame, frame_of
 from ..data.joining import frame_bytes, owned_frame, text_bytes, without_unused_texts
 from ..data.schema import Schema
 from ..errors import RowNotCounted
@@ -149,8 +150,8 @@ class Sample:
         hashes = rows.hashed(self.schema, threads)
         if self.limit is None:  # one more than can all be retained, which tells that they are too many
             return np.sort(places_of_contents(hashes, self.whole + 1))
-        near = places_of_contents(hashes, self.most)
-        return np.sort(near[hashes[near] <= self.limit])
+        near = np.flatnonzero(hashes <= self.limit)
+        return near if len(near) <= self.most else near[np.sort(places_of_contents(hashes[near], self.most))]
 
     def _fits(self, rows: int = 0, size: int = 0) -> bool:
         """Return whether all rows can be retained if so many more come, with texts of so many bytes."""
@@ -357,16 +358,14 @@ class Sample:
         times = np.add.reduceat(copies, first) if len(first) else copies
         there = hashes[first] <= limit
         weights = held.weights
-        if weights is not None and len(first) < len(
-            weights
-        ):  # some may have faded: they have the mean of their weights
+        if weights is not None and len(first) < len(weights):  # copies of which some have faded: the mean of them
             mean = np.add.reduceat(copies * weights, first) / times
             same = np.abs(mean - weights[first]) <= 1e-12 * weights[first]
             weights = weights.copy()
             weights[first] = np.where(same, weights[first], mean)
             held = replace(held, weights=weights)
-        once = replace(sample, held=held, copies=copies, limit=limit)._at(first[there])
-        return replace(once, copies=times[there])
+        held = held if len(held.target.codes) == np.count_nonzero(there) else held.take(first[there])
+        return replace(sample, held=held, copies=times[there], limit=limit)
 
     def shrunk(self, threads: int = 1) -> Sample:
         """Return as many contents as are retained, if these are more."""

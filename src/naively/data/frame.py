@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
 from importlib import import_module
 from typing import NamedTuple
 
@@ -191,32 +190,6 @@ class Frame:
         """Return the same, to be read again and again: texts as codes."""
         columns = {n: v.coded() if isinstance(v, ColumnValues) else v for n, v in self.columns.items()}
         return Frame(columns, self.rows, named=self.named, matrix=self.matrix)
-
-
-class FewRows(Frame):
-    """A few rows as dicts, which are counted value by value; columns are made of them when they are asked for."""
-
-    def __init__(self, dicts: Sequence[Mapping[str, CellLike]], schema: Schema) -> None:
-        self.dicts, self.of_dicts, self.rows = dicts, schema, len(dicts)
-        self.named, self.matrix, self.texts = True, None, False
-
-    @cached_property
-    def columns(self) -> dict[str, FrameColumn]:  # type: ignore[override]  # made when they are asked for
-        """The columns of the schema."""
-        return frame_of_rows(self.dicts).on(self.of_dicts).columns
-
-    @property
-    def cells(self) -> int:
-        """How many cells there are, which are too few to share among threads."""
-        return 0
-
-    def on(self, schema: Schema) -> Frame:
-        """Return the columns of a schema."""
-        return self if schema.columns == self.of_dicts.columns else super().on(schema)
-
-    def take(self, at: Places) -> FewRows:
-        """Return some rows, in this order."""
-        return FewRows([self.dicts[row] for row in at], self.of_dicts)
 
 
 def frame_of(X: TableLike) -> Frame:

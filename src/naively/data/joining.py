@@ -11,7 +11,8 @@ from scipy import sparse
 
 from .._types import AnyArray, Longs, Matrix
 from ..errors import InvalidInput
-from .frame import FewRows, Frame, FrameColumn
+from .dict_rows import FewRows
+from .frame import Frame, FrameColumn
 from .schema import Schema
 from .values import ColumnValues, is_text_type
 

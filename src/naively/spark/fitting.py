@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ..counting.first_look import uncut_columns, with_word_pairs
 from ..counting.profile import Profile, profile
 from ..counting.reading import count as count_rows
+from ..counting.rows import uncut_columns, with_word_pairs
 from ..counting.weights import weighted_counts
 from ..data.schema import Schema, schema_of_types
 from ..errors import InvalidInput
@@ -25,8 +25,7 @@ from ..estimator.state import state_of_counts
 from ..families import Words
 from ..stats import Counts
 from ..stats.counts import add
-from .rows import SparkRows, SparkSource, spark_rows
-from .tasks import ArrowBatches, MakePart
+from .rows import ArrowBatches, MakePart, SparkRows, SparkSource, spark_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,8 +17,7 @@ from ..column import NOUNS, Type, same_kind
 from ..frame import Frame, FrameColumn
 from ..target import Target
 from ..values import ColumnValues, type_of_arrow
-from .labels import from_json, labels_in_json
-from .statistics import need
+from .statistics import from_json, labels_in_json, need
 
 SAID = b"naively"  # the key under which the metadata of a part hold what its columns cannot say
 # What stands beside the cells of a row, under names that no column has.
