@@ -39,6 +39,9 @@ from .arrays import (
     wide_cells,
 )
 
+# Up to so many cells that were encoded stay with their frame. A limit of memory.
+NOTED = 1 << 25
+
 
 class EncodedRows(NamedTuple):
     """Some rows as the kernels read them: codes of labels, numbers, vectors."""
@@ -134,7 +137,7 @@ class TableCounter:
         for begin in range(0, max(frame.rows, 1), ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
             block = counter.encoded(frame, rows.start, rows.stop, threads)
-            if frame.rows <= ROWS:
+            if frame.rows <= ROWS and frame.cells <= NOTED:
                 frame.encoded = EncodedCells(self.words, block.codes, block.numbers)
             for name in self.readers if target.soft else ():
                 block.vectors[name].learn()  # once for all classes
@@ -188,7 +191,7 @@ class TableCounter:
         if known is None or known.words is not self.words:
             codes = block_codes(frame, self.coders, begin, end, threads)[0] if self.of_labels else None
             known = EncodedCells(self.words, codes, encoded_numbers(frame, self.of_numbers, begin, end, threads))
-            if end - begin == frame.rows:
+            if end - begin == frame.rows and frame.cells <= NOTED:
                 frame.encoded = known
             begin, end = 0, end - begin
         codes, numbers = (None if part is None else part[begin:end] for part in (known.codes, known.numbers))

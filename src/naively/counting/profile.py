@@ -47,6 +47,31 @@ class Profile:
     ``nv.add(profiles)`` that of many parts. Rows are then counted under its schema, part by part, and
     `NaiveBayes.from_counts` fits the model.
 
+    Parameters
+    ----------
+    types : Schema
+        What the columns are by their types; bins may have no cuts, and pairs of words may be undecided.
+    counts : Counts
+        Of categories and numbers; bins without cuts count as numbers.
+    label_type : dtype
+        The type of the class labels.
+    sample : Sample, optional
+        The rows that are kept; None if there are none.
+    cells : Sample, optional
+        Columns whose bins have no cuts yet, of some rows.
+    text_bytes : dict of str to float, optional
+        How long the texts of columns of words are together.
+    rows : int, default=0
+        Rows that have a label and a weight above 0.
+    skipped : int, default=0
+        Rows without a label.
+    weighed : pair of int and float, default=(0, 0.0)
+        Rows of weight, and the sum of their weights.
+    heaviest : dict of label to float, optional
+        The weight of the heaviest row of each class.
+    named : frozenset of str, optional
+        Columns that the user named: they stay, however many values they have.
+
     Examples
     --------
     >>> import naively as nv
@@ -60,17 +85,17 @@ class Profile:
     True
     """
 
-    types: Schema  # what the columns are by their types; bins may have no cuts, and pairs of words may be undecided
-    counts: Counts  # of labels and numbers; bins without cuts count as numbers
+    types: Schema
+    counts: Counts
     label_type: DType
-    sample: Sample | None = None  # None if there is no row
-    cells: Sample | None = None  # of columns whose bins have no cuts yet
-    text_bytes: Mapping[str, float] = field(default_factory=dict)  # of columns of words, how long they are
-    rows: int = 0  # those that have a label and a weight above 0
-    skipped: int = 0  # those without a label
-    weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum
-    heaviest: Mapping[Label, float] | None = None  # the weight of the heaviest row of each class
-    named: frozenset[str] = frozenset()  # columns that the user named: they stay, however many values they have
+    sample: Sample | None = None
+    cells: Sample | None = None
+    text_bytes: Mapping[str, float] = field(default_factory=dict)
+    rows: int = 0
+    skipped: int = 0
+    weighed: tuple[int, float] = (0, 0.0)
+    heaviest: Mapping[Label, float] | None = None
+    named: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         kept = "all of them kept" if self.complete else "a sample of them kept"

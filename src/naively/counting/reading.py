@@ -65,7 +65,7 @@ def labeled_rows(
     found = no_labels(n) if y is None and unlabelled == "keep" else target_of(y)
     if not n:
         raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
-    if not (isinstance(source, FewRows) or source.columns):
+    if not source.names:
         raise InvalidInput(f"Found array with 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
     if found.rows != n:
         raise InvalidInput(

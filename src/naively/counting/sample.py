@@ -16,7 +16,7 @@ from .._types import Hashes, Longs, Places
 from ..data.dict_rows import FewRows
 from ..data.encoding import block_numbers
 from ..data.frame import Frame, frame_of
-from ..data.joining import frame_bytes, owned_frame, text_bytes, without_unused_texts
+from ..data.joining import owned_frame, text_bytes, without_unused_texts
 from ..data.schema import Schema
 from ..errors import RowNotCounted
 from . import smallest
@@ -102,7 +102,7 @@ class Sample:
     @property
     def nbytes(self) -> int:
         """How many bytes the cells take."""
-        return sum(frame_bytes(part.source) for part in (self.held, *self.waiting) if part is not None)
+        return sum(part.source.nbytes for part in (self.held, *self.waiting) if part is not None)
 
     def rows(self, *, ordered: bool = True) -> Rows:
         """Return the rows in the order of their hashes; while all are there, they may be wanted as they came.
@@ -379,14 +379,6 @@ class Sample:
         if count == len(rank):
             return sample
         return replace(sample._at(np.arange(count)), limit=sample.hashes[count - 1])
-
-
-def can_be_retained(rows: Rows) -> bool:
-    """Tell whether Arrow can hold the cells of rows: of rows given as dicts, half a pair of surrogates it cannot."""
-    if not isinstance(rows.source, FewRows):
-        return True
-    texts = (cell for row in rows.source.dicts for cell in row.values() if isinstance(cell, str) and not cell.isascii())
-    return not any("\ud800" <= letter <= "\udfff" for text in texts for letter in text)
 
 
 def frames_of_dicts(parts: Sequence[Rows], schema: Schema) -> list[Rows]:

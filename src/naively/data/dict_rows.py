@@ -41,9 +41,25 @@ class FewRows(Frame):
         return frame_of_rows(self.dicts).on(self.of_dicts).columns
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.of_dicts.names
+
+    @property
     def cells(self) -> int:
         """How many cells there are, which are too few to share among threads."""
         return 0
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the cells take."""
+        return 64 * sum(map(len, self.dicts))
+
+    @property
+    def is_storable(self) -> bool:  # type: ignore[override]  # it is looked for when somebody asks
+        """Whether Arrow can hold the cells: half a pair of surrogates it cannot."""
+        texts = (cell for row in self.dicts for cell in row.values() if isinstance(cell, str) and not cell.isascii())
+        return not any("\ud800" <= letter <= "\udfff" for text in texts for letter in text)
 
     def on(self, schema: Schema) -> Frame:
         """Return the columns of a schema."""

@@ -52,6 +52,7 @@ class Frame:
     """Named columns of the same length, where they lie. A matrix of numbers is kept whole, too."""
 
     encoded: EncodedCells | None = None  # while a model is fitted to rows that were counted
+    is_storable = True  # whether Arrow can hold the cells
 
     def __init__(
         self,
@@ -174,6 +175,13 @@ class Frame:
     def vectors(self, name: str) -> Matrix:
         """Return a column of vectors."""
         return self.columns[name]
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the cells take."""
+        if self.matrix is not None:
+            return int(self.matrix.nbytes)
+        return sum(int(getattr(values.data, "nbytes", 0)) for values in self.columns.values())
 
     def without_types(self, names: Collection[str]) -> Frame:
         """Return the same, some columns without a type, as all their cells are missing."""

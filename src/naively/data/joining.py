@@ -49,16 +49,6 @@ def without_unused_texts(frame: Frame) -> Frame:
     return Frame(columns, frame.rows, named=frame.named)
 
 
-def frame_bytes(frame: Frame) -> int:
-    """Return how many bytes the cells of some rows take."""
-    if isinstance(frame, FewRows):
-        return 64 * sum(map(len, frame.dicts))
-    if frame.matrix is not None:
-        return int(frame.matrix.nbytes)
-    sizes = (c.data.nbytes if hasattr(getattr(c, "data", None), "nbytes") else 0 for c in frame.columns.values())
-    return int(sum(sizes))
-
-
 def joined_frames(frames: Sequence[Frame]) -> Frame:
     """Return the rows of several frames of the same columns; matrices of numbers stay matrices."""
     first, rows, named = frames[0], sum(frame.rows for frame in frames), all(frame.named for frame in frames)

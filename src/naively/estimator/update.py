@@ -25,7 +25,7 @@ from ..counting.counter import TableCounter
 from ..counting.files import FileRows
 from ..counting.reading import labeled_rows
 from ..counting.rows import Rows, check_new_classes, check_widths, weightless
-from ..counting.sample import Sample, can_be_retained
+from ..counting.sample import Sample
 from ..counting.weights import class_weights, refuse_balanced, with_class_weights
 from ..data.column import Column, family_of
 from ..data.frame import Frame, frame_of
@@ -189,7 +189,7 @@ def add_rows_to_state(
     state = stale(state)
     if state.kept is None:
         return state
-    if isinstance(rows, Rows) and not can_be_retained(rows):
+    if isinstance(rows, Rows) and not rows.source.is_storable:
         return stale(replace(state, kept=None))
     if isinstance(rows, FileRows):
         kept = state.kept + rows.retained(counter, parameters.threads)
