@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 import naively as nv
-from naively.counting import sample
+from naively.counting import smallest
 from naively.estimator.update import up_to_date
 
 SIZE = 120
@@ -79,7 +79,7 @@ class Case:
 
     def fitted(self, at=slice(None)):
         """Return a copy of the model of one fit of some rows; a part of one class is no reason to warn here."""
-        key = sample.KEPT, np.arange(SIZE)[at].tobytes()
+        key = smallest.KEPT, np.arange(SIZE)[at].tobytes()
         if key not in self.known:
             X, y, how = self.rows(at)
             with warnings.catch_warnings():

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import naively as nv
 from naively import _kernels as kernels
-from naively.counting import sample
+from naively.counting import smallest
 
 from .browser import launched
 from .tables import penguins
@@ -147,7 +147,7 @@ def chromium():
 @pytest.fixture
 def keep(monkeypatch):
     """Return a function that sets how many rows models keep, so that few rows are too many."""
-    return partial(monkeypatch.setattr, sample, "KEPT")
+    return partial(monkeypatch.setattr, smallest, "KEPT")
 
 
 @pytest.fixture(scope="session")

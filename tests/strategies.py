@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from naively.counting.wide import matrix_columns
+from naively.counting.arrays import matrix_columns
 from naively.stats import Axis, Counts, Moments, MomentsAccumulator, Table, Tables, WordTable
 from naively.text import TextReader, Tokens
 

@@ -13,8 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_digits
 import naively as nv
 from naively import Bins
 from naively.cli import main
-from naively.counting.first_look import cells_hasher
-from naively.counting.sample import KEPT, smallest_places
+from naively.counting.rows import cell_hashes
+from naively.counting.smallest import KEPT, smallest_places
 from naively.data.column import Column
 from naively.data.frame import frame_of
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
@@ -92,7 +92,7 @@ def test_a_large_table_is_cut_by_some_of_its_rows_as_a_file_is(tmp_path):
     assert here.counts_ == there.counts_
     assert len(here.schema_["x"].family.cuts) == 6
     # Cuts are quantiles of 50,000 rows: exact in the sample, and within its standard errors (2 % of a bin) in all rows.
-    hashes = cells_hasher((Column("x", "number"),))(frame_of(table[["x"]]), np.zeros(110_000, dtype=np.int32), None)
+    hashes = cell_hashes(frame_of(table[["x"]]), (Column("x", "number"),), None)
     sampled = table["x"].to_numpy()[smallest_places(hashes, KEPT)]
     family = here.schema_["x"].family
     np.testing.assert_allclose(np.bincount(family.codes(sampled)), KEPT / 7, atol=1)

@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 
 import naively as nv
 from naively.counting.counter import TableCounter
-from naively.counting.rows import labeled_rows
+from naively.counting.reading import labeled_rows
 from naively.data import encoding as block
 from naively.data.target import target_of
 from naively.errors import InvalidInput

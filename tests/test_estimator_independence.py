@@ -8,7 +8,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
-from naively.counting.kept_rows import KeptRows
+from naively.counting.sample import Sample
 from naively.errors import InvalidInput, InvalidSetting, RowRefused
 from naively.errors.message import ANY_VALUE, Message, Setting
 from naively.sklearn import TextCounter
@@ -46,7 +46,7 @@ def test_a_failed_partial_fit_adds_no_rows(monkeypatch):
     nb = nv.NaiveBayes().fit(X, y)
     before = nb.predict_proba(X)
     with monkeypatch.context() as patched:
-        patched.setattr(KeptRows, "plus", lambda *given: (_ for _ in ()).throw(MemoryError))
+        patched.setattr(Sample, "plus", lambda *given: (_ for _ in ()).throw(MemoryError))
         with pytest.raises(MemoryError):
             nb.partial_fit(more, labels)
     assert np.array_equal(nb.predict_proba(X), before)

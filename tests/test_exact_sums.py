@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import naively as nv
 from naively import _kernels as kernels
 from naively.counting.counter import TableCounter
-from naively.counting.rows import count_rows, labeled_rows
-from naively.counting.sampled_rows import counted_blocks
+from naively.counting.reading import labeled_rows
 from naively.model.default.bins import measured_column, merged_bins
 from naively.model.default.grid import LEVEL_STEPS, Grid
 from naively.model.default.joint_counts import PRODUCT_UNIT, count_jointly
@@ -49,8 +48,8 @@ def counted(laid_out, rows, sample_weight=None, threads=1):
     weights = None if sample_weight is None else sample_weight[rows]
     some = labeled_rows(X.iloc[rows], y[rows], None, weights, schema=schema)
     counter = TableCounter(schema)
-    count_rows(counter, some, threads)
-    return counter.value(), count_jointly(counter, counted_blocks(counter, some), grid, threads)
+    some.count(counter, threads)
+    return counter.value(), count_jointly(counter, some.blocks(counter), grid, threads)
 
 
 def same_bits(a, b):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import naively as nv
-from naively.counting import sample
+from naively.counting import smallest
 from naively.estimator import state as state_module
 
 RNG = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def whole(model, rows=SIZE, **params):
 def sampled(model, rows=SIZE, **params):
     """Return a model that keeps some of its rows only."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sample, "KEPT", FEW)
+        patched.setattr(smallest, "KEPT", FEW)
         return whole(model, rows, **params)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import naively as nv
-from naively.counting.rows import labeled_rows
+from naively.counting.reading import labeled_rows
 from naively.data.frame import frame_of
 from naively.explain.evidence import explained
 from naively.families import Settings

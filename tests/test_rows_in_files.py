@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import naively as nv
-from naively.counting import kept_rows
+from naively.counting.sample import Sample
 from naively.data import model_file
 from naively.errors import InvalidSetting
 from naively.estimator.rows_in_files import rows_for_file, rows_of_part
@@ -271,7 +271,7 @@ def test_hashes_that_do_not_follow_from_rows_come_back(keep):
     nb = nv.NaiveBayes().fit(X, Y, sample_weight=np.full(N, 0.5))
     stored = rows_for_file(kept)
     back = rows_of_part(model_file.rows_to_bytes(stored), nb.schema_, nb.counts_, None)
-    assert isinstance(back, kept_rows.KeptRows)
+    assert isinstance(back, Sample)
     assert stored.hashes is not None
     assert_array_equal(back.hashes, kept.hashes)
     assert_array_equal(back.held.weights, kept.held.weights)

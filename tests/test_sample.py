@@ -16,13 +16,15 @@ import naively as nv
 from naively.counting import sample
 from naively.counting.counter import TableCounter
 from naively.counting.files import FileRows
+from naively.counting.reading import labeled_rows
 from naively.counting.row_hash import RowHasher, folded_bits, frame_hashes, number_hashes, sparse_hashes
-from naively.counting.rows import count_rows, labeled_rows
-from naively.counting.sample import RowSample, in_proportion, smallest_places
-from naively.counting.sampled_rows import hashes_of_rows, numbers_to_measure, sample_places, sampled_file
+from naively.counting.rows import Rows
+from naively.counting.sample import Sample, numbers_to_measure, sample_places
+from naively.counting.smallest import in_proportion, smallest_places
 from naively.data.column import Column
 from naively.data.frame import frame_of
 from naively.data.schema import Schema
+from naively.data.target import Target
 from naively.model.recipe import RECIPE
 
 ROWS = 700
@@ -86,10 +88,10 @@ def sampled(source, kept, most, keep, families=None, weight=None):
     keep(kept)
     rows = labeled_rows(source, None, "kind", weight)
     if isinstance(rows, FileRows):
-        rows.sampling = True
+        rows.sampling = "rows"
     counter = TableCounter(rows.schema(families))
-    count_rows(counter, rows, 1, sampling=True)
-    rows = sampled_file(rows, counter) if isinstance(rows, FileRows) else rows
+    rows.count(counter, 1)
+    rows = rows.sampled(counter) if isinstance(rows, FileRows) else rows
     rows = rows.take(sample_places(rows, most, counter.schema, 1))
     return contents(rows.source, [rows.target.labels[code] for code in rows.target.codes])
 
@@ -121,7 +123,7 @@ def test_every_cell_the_class_and_the_weight_change_the_hash():
 
     def hashed(X, y=("p",), weights=None):
         rows = labeled_rows(X, y, None, weights)
-        return hashes_of_rows(rows, rows.schema(families), 1).tolist()
+        return rows.hashed(rows.schema(families), 1).tolist()
 
     assert hashed(row) == hashed(row, weights=[1.0]) == hashed({name: row[name] for name in reversed(row)})
     changed = [row | {"a": [2.0]}, row | {"b": ["y"]}, row | {"c": [False]}, row | {"t": ["two other words"]}]
@@ -167,18 +169,20 @@ def test_a_model_of_few_contents_is_as_good_as_one_of_all_rows():
 def made(rows, begin, y, folds=None):
     """Let a sample look at rows of a table, a block at a time; return it."""
     schema = Schema((Column("x", "number"), Column("t", "text", "words")))
-    hasher = RowHasher(TableCounter(schema, ["a", "b"]))
-    found = RowSample(lambda frame, y, weights: frame_hashes(hasher, frame, y, weights, 1), ["t"])
+    found = Sample.of_files(schema)
     for part in np.array_split(np.arange(begin, begin + rows), 7):
         table = pa.table({"x": part // 2 * 1.0, "t": [f"text {k % 50}" * 3 for k in part // 2]})
         weights = np.where(part % 5 == 0, 0.0, 1.0)
-        found.keep(frame_of(table), y[part], weights, None if folds is None else folds[part])
+        target = Target(["a", "b"], y[part], np.dtype(object))
+        found = found.plus(Rows(frame_of(table), target, weights, folds=None if folds is None else folds[part]))
     return found
 
 
 def as_values(found):
     part = found.rows()
-    return Counter(zip(part.table["x"].to_pylist(), part.y.tolist(), part.weights.tolist(), strict=True))
+    x = part.source.columns["x"].numbers(0, part.source.rows)
+    labels = [part.target.labels[code] for code in part.target.codes]
+    return Counter(zip(x.tolist(), labels, part.weights.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("cut", [10, 60, 300, 590])
@@ -190,9 +194,7 @@ def test_the_sample_of_two_parts_follows_from_both(cut, limit, monkeypatch, keep
     y = (np.arange(600) % 4 == 1).astype(np.int32)
     whole = made(600, 0, y)
     first, second = made(cut, 0, y), made(600 - cut, cut, y)
-    again = made(600 - cut, cut, y)
-    again.absorb(first)
-    first.absorb(second)
+    again, first = second + first, first + second
     assert as_values(first) == as_values(again) == as_values(whole)
     assert whole.complete is first.complete is False
     assert as_values(whole).total() <= 50
@@ -204,10 +206,11 @@ def test_few_rows_are_all_kept_as_they_come():
     y = np.zeros(90, dtype=np.int32)
     found = made(90, 0, y)
     assert found.complete
-    assert found.rows().table["x"].to_pylist() == [k // 2 for k in range(90) if k % 5]
-    found.absorb(made(30, 0, y))
+    cells = found.rows(ordered=False).source.columns["x"].numbers(0, 72)
+    assert cells.tolist() == [k // 2 for k in range(90) if k % 5]
+    found = found + made(30, 0, y)
     assert found.complete
-    assert len(found.rows().y) == 72 + 24
+    assert found.rows().target.rows == 72 + 24
 
 
 def test_folds_do_not_change_the_sample(keep):
@@ -216,7 +219,7 @@ def test_folds_do_not_change_the_sample(keep):
     plain, split = made(600, 0, y), made(600, 0, y, folds)
     assert as_values(plain) == as_values(split)
     assert set(split.rows().folds.tolist()) == {0, 1, 2}
-    assert set(plain.rows().folds.tolist()) == {-1}
+    assert plain.rows().folds is None
 
 
 def test_a_proportion_of_rows_follows_from_their_content():
@@ -230,16 +233,16 @@ def test_a_proportion_of_rows_follows_from_their_content():
 
 
 def test_numbers_are_measured_on_the_same_rows(source, monkeypatch):
-    monkeypatch.setattr("naively.counting.files.MEASURED", 200)
-    monkeypatch.setattr("naively.counting.files.FEWEST", 2)
+    monkeypatch.setattr("naively.counting.rows.MEASURED", 200)
+    monkeypatch.setattr("naively.counting.rows.FEWEST", 2)
 
     def measured(given):
         rows = labeled_rows(given, None, "kind", None)
         counter = TableCounter(rows.schema(None))
-        count_rows(counter, rows, 1)
-        found = numbers_to_measure(counter, rows, (), 1)
-        assert found.total == ROWS
-        by = {column.name: found.numbers[:, at] for at, column in enumerate(found.columns)}
+        rows.count(counter, 1)
+        found = numbers_to_measure(counter, rows.sampled(counter) if isinstance(rows, FileRows) else rows, (), 1)
+        assert counter.rows.sum() == ROWS
+        by = {name: values.numbers(0, len(values)) for name, values in found.source.columns.items()}
         return Counter(zip(np.nan_to_num(by["size"], nan=99.0).tolist(), by["visits"].tolist(), strict=True))
 
     assert measured(source) == measured(mixed())

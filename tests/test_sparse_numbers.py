@@ -29,7 +29,7 @@ FAMILIES = {"gaussian": nv.Gaussian(), "wide": nv.Gaussian(epsilon=0.01), "poiss
 def few_rows_at_a_time(monkeypatch):
     """So that a matrix comes in several pieces."""
     monkeypatch.setattr(dense, "DENSE", 5 * X.shape[1])
-    monkeypatch.setattr("naively.counting.wide.DENSE", 5 * X.shape[1])
+    monkeypatch.setattr("naively.counting.arrays.DENSE", 5 * X.shape[1])
 
 
 def both(family, **settings):

@@ -565,7 +565,7 @@ def test_a_fit_that_cannot_choose_changes_nothing():
 
 
 def test_samples_are_rows_in_their_order():
-    from naively.counting.rows import labeled_rows
+    from naively.counting.reading import labeled_rows
 
     rows = labeled_rows(NEW, NEW_Y, None, None)
     schema = rows.schema(None, False)

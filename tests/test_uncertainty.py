@@ -12,7 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import naively as nv
 from naively.cli import main
-from naively.counting.rows import labeled_rows
+from naively.counting.reading import labeled_rows
 from naively.errors import InvalidInput, InvalidSetting, UnreadableFile
 from naively.estimator.uncertainty import held_out_scores, scores_in_use
 from naively.judge.held_out_scores import BINS, HeldOutScores, log_odds, score_bins

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import export, sql
-    from .counting.rows import count
+    from .counting.profile import Profile, profile
+    from .counting.reading import count
     from .data.column import Column
     from .data.schema import Schema
     from .errors import CombinedWeightsWarning, StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from .estimator.load import load
     from .estimator.merge import merge
     from .estimator.naive_bayes import NaiveBayes
-    from .estimator.profile import Profile, profile
     from .explain import plots
     from .explain.changes import compare
     from .explain.evidence import Evidence
@@ -38,11 +38,11 @@ __version__ = "0.1.0"
 _HOMES = {
     "NaiveBayes": "estimator.naive_bayes",
     "load": "estimator.load",
-    "Profile": "estimator.profile",
-    "profile": "estimator.profile",
+    "Profile": "counting.profile",
+    "profile": "counting.profile",
     "add": "stats.counts",
     "compare": "explain.changes",
-    "count": "counting.rows",
+    "count": "counting.reading",
     "cross_validate": "estimator.cross_validation",
     "Evidence": "explain.evidence",
     "Expected": "model.em",

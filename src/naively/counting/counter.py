@@ -12,8 +12,9 @@ from .._types import AnyArray, CellLike, Codes, Floats, Label, Places
 from ..data.column import Column
 from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
 from ..data.encoding import ROWS, Coder, block_codes, block_numbers
-from ..data.frame import Frame
+from ..data.frame import EncodedCells, Frame, columnwise
 from ..data.schema import Schema
+from ..data.target import Target
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite_cell
 from ..families import Bernoulli, Bins, Ordinal
 from ..stats import Axis, Counts
@@ -22,20 +23,24 @@ from ..stats.arithmetic import subtract
 from ..stats.counts import ColumnStatistic
 from ..text import TextRows
 from . import arrays
-from .arrays import joined_moments, kernel_matrix, moments_of_column
-from .wide import (
+from .arrays import (
     WideAccumulator,
     WideCells,
     absorb_accumulator,
-    accumulated_statistic,
     add_wide,
     check_vector_width,
     counted_width,
     counts_words,
     empty_accumulator,
+    joined_moments,
+    kernel_matrix,
+    moments_of_column,
     text_reader,
     wide_cells,
 )
+
+# Up to so many cells that were encoded stay with their frame. A limit of memory.
+NOTED = 1 << 25
 
 
 class EncodedRows(NamedTuple):
@@ -53,21 +58,13 @@ class EncodedRows(NamedTuple):
 
     def take(self, rows: Places) -> EncodedRows:
         """Return some of the rows."""
-        codes, numbers = (None if part is None else _columnwise(part, rows) for part in (self.codes, self.numbers))
+        codes, numbers = (None if part is None else columnwise(part, rows) for part in (self.codes, self.numbers))
         return EncodedRows(codes, numbers, {name: matrix[rows] for name, matrix in self.vectors.items()})
-
-
-def _columnwise(matrix: AnyArray, rows: Places) -> AnyArray:
-    """Return some rows of a matrix, which lies column by column as before."""
-    return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T
 
 
 def encoded_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int, threads: int) -> AnyArray | None:
     """Return some rows of columns of numbers as the kernels read them; None if there are no such columns."""
     return kernel_matrix(block_numbers(frame, columns, begin, end, threads)) if columns else None
-
-
-EachBlock = Callable[[EncodedRows], None]  # what is done with every block of rows beside counting it
 
 
 class TableCounter:
@@ -122,44 +119,34 @@ class TableCounter:
     def add(
         self,
         frame: Frame,
-        y: Codes,
+        target: Target,
         weights: Floats | None,
         threads: int,
-        also: EachBlock | None = None,
+        also: Callable[[EncodedRows], None] | None = None,
     ) -> None:
-        """Count the rows of a frame, given the code of each row's class and its weight.
+        """Count the rows of a frame, given their classes and weights; of soft labels, each class by its proportion.
 
-        What is to be done with every block of rows beside counting them is `also`.
+        What is to be done with every block of rows in addition to counting them is `also`.
         """
+        codes = self.classes.codes(target.labels)
+        same = np.array_equal(codes, np.arange(len(codes)))  # as in a first fit, where the counter knew no class
         self.start_vectors(frame)
-        if frame.rows <= ROWS:
-            self._add_block(frame, 0, frame.rows, y, weights, threads, also)
-            return
         # A later block may be refused: count all apart, then take them in.
-        apart = self.empty_like()
-        apart.start_vectors(frame)
-        for begin in range(0, frame.rows, ROWS):
-            end = min(begin + ROWS, frame.rows)
-            part = None if weights is None else weights[begin:end]
-            apart._add_block(frame, begin, end, y[begin:end], part, threads, also)
-        self.absorb(apart)
-
-    def add_soft_labels(
-        self, frame: Frame, classes: Codes, proportions: Floats, weights: Floats | None, threads: int
-    ) -> None:
-        """Count the rows of a frame that have soft labels: each row counts for every class by its proportion."""
-        apart = self.empty_like()
-        apart.start_vectors(frame)
-        for begin in range(0, frame.rows, ROWS):
+        counter = self.empty_like() if frame.rows > ROWS or target.soft else self
+        counter.start_vectors(frame)
+        for begin in range(0, max(frame.rows, 1), ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
-            encoded = apart.encoded(frame, rows.start, rows.stop, threads)  # once for all classes
-            for name in self.readers:
-                encoded.vectors[name].learn()
-            for k, part in zip(classes, proportions[rows].T, strict=True):
-                weighed = np.ascontiguousarray(part if weights is None else part * weights[rows])
-                if weighed.any():
-                    apart._add_encoded(*encoded, np.full(len(weighed), k, dtype=np.int32), weighed, threads, begin)
-        self.absorb(apart)
+            block = counter.encoded(frame, rows.start, rows.stop, threads)
+            if frame.rows <= ROWS and frame.cells <= NOTED:
+                frame.encoded = EncodedCells(self.words, block.codes, block.numbers)
+            for name in self.readers if target.soft else ():
+                block.vectors[name].learn()  # once for all classes
+            for y, own in target.pairs(weights, rows):
+                counter._add_encoded(*block, y if same else codes[y], own, threads, begin)
+            if also is not None:
+                also(block)
+        if counter is not self:
+            self.absorb(counter)
 
     def add_apart(
         self,
@@ -184,21 +171,6 @@ class TableCounter:
                     raise
                 raise error.with_place(int(rows[error.row]) - error.row) from None  # the row of the block
 
-    def _add_block(
-        self,
-        frame: Frame,
-        begin: int,
-        end: int,
-        y: Codes,
-        weights: Floats | None,
-        threads: int,
-        also: EachBlock | None,
-    ) -> None:
-        block = self.encoded(frame, begin, end, threads)
-        self._add_encoded(*block, y, weights, threads, begin)
-        if also is not None:
-            also(block)
-
     def encoded(self, frame: Frame, begin: int, end: int, threads: int) -> EncodedRows:
         """Return some rows of a frame as codes, numbers and vectors; labels that are new get codes."""
         codes = None
@@ -211,11 +183,19 @@ class TableCounter:
         return EncodedRows(codes, numbers, wide)
 
     def encoded_cells(self, frame: Frame, begin: int, end: int, threads: int) -> tuple[Codes, Floats]:
-        """Return some rows of a frame whose labels were all seen before: their codes and their numbers."""
-        codes, numbers = np.empty((end - begin, 0), dtype=np.int32), None
-        if self.of_labels:
-            codes = block_codes(frame, self.coders, begin, end, threads)[0]
-        numbers = encoded_numbers(frame, self.of_numbers, begin, end, threads)
+        """Return some rows of a frame whose labels were all seen before: their codes and their numbers.
+
+        Rows that this counter has encoded before, be it to count them, are not encoded again.
+        """
+        known = frame.encoded
+        if known is None or known.words is not self.words:
+            codes = block_codes(frame, self.coders, begin, end, threads)[0] if self.of_labels else None
+            known = EncodedCells(self.words, codes, encoded_numbers(frame, self.of_numbers, begin, end, threads))
+            if end - begin == frame.rows and frame.cells <= NOTED:
+                frame.encoded = known
+            begin, end = 0, end - begin
+        codes, numbers = (None if part is None else part[begin:end] for part in (known.codes, known.numbers))
+        codes = np.empty((end - begin, 0), dtype=np.int32) if codes is None else codes
         return codes, np.empty((end - begin, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
 
     def _add_encoded(
@@ -281,7 +261,7 @@ class TableCounter:
         if codes is not None:
             row = self.labels.add(codes, y, weights, threads)
             assert row < 0, "a code without room"  # the vocabulary gave it, and room was made
-        arrays.add_rows(self.rows, y, weights)
+        _kernels.count_rows(y, weights, self.rows)
 
     def fresh_vectors(self, vectors: dict[str, WideCells], y: Codes, weights: Floats | None, threads: int) -> None:
         """Count vectors apart, only to see whether a row of them is refused."""
@@ -375,8 +355,9 @@ class TableCounter:
         rest.numbers.take(both, axis.labels)
         for name, mine in self.vectors.items():
             rest.vectors[name] = empty_accumulator(self.schema[name], mine.width, self.readers.get(name))
-            of_both = (accumulated_statistic(one, axis.labels, axis) for one in (mine, part.vectors[name]))
-            rest.vectors[name].take(next(of_both) - next(of_both), axis.labels)
+            of_all, of_part = mine.value(axis, axis.labels), part.vectors[name].value(axis, axis.labels)
+            left: ColumnStatistic = of_all - of_part  # type: ignore[operator]  # both are of one kind
+            rest.vectors[name].take(left, axis.labels)
         return rest.value()
 
     def value(self) -> Counts:
@@ -391,7 +372,7 @@ class TableCounter:
             found[column.name] = self.labels.table(at, words, seen, axis, declared_levels(column))
         moments = self.numbers.value(axis, seen)
         found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
-        found |= {name: accumulated_statistic(vectors, seen, axis) for name, vectors in self.vectors.items()}
+        found |= {name: vectors.value(axis, seen) for name, vectors in self.vectors.items()}
         columns = {name: found[name] for name in self.schema.names if name in found}
         return Counts(axis, rows, columns, self.schema)
 

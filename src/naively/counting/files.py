@@ -5,11 +5,10 @@ from __future__ import annotations
 import queue
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,20 +25,15 @@ from ..files.columns import TextsReadAsMissing
 from ..files.file import File, FileBlock
 from ..stats.arithmetic import weights_of_column
 from .counter import EncodedRows, TableCounter
-from .first_look import PAIRED, cells_hasher, uncut_columns, with_cuts, with_word_pairs
-from .row_hash import RowHasher, frame_hashes
-from .sample import RowSample
+from .notes import about_cells, hints_of
+from .row_hash import RowHasher
+from .rows import PAIRED, ByClass, Rows, cell_hashes, measured_rows, uncut_columns, with_cuts, with_word_pairs
+from .sample import Sample
 
 # More different texts than this name things rather than describe them: it is set aside, unless `families` names it.
 MOST_LABELS = 1_000_000
-# Rows on which the mutual information of numbers is measured, at most; of wide tables fewer, for all cells together are
-# bounded, but some in any case.
-MEASURED, CELLS, FEWEST = 1 << 14, 1 << 22, 1 << 11
-
 Progress = Callable[[int, int, int | None], object]  # gets the rows and bytes done so far, and the bytes of all files
 
-
-ByClass = Mapping[Label, float]  # the weight of a row of each class
 Answer = TypeVar("Answer")
 
 
@@ -82,18 +76,17 @@ class FileRows:
     found: TextsReadAsMissing = field(default_factory=dict)  # which texts stood for none, and how often, by column
     set_aside: list[str] = field(default_factory=list)
     first: Frame | None = None  # the first rows that were counted, for remarks on them
-    sampling: bool = False  # whether some rows are kept, to choose settings with
-    gathering: bool = False  # whether all rows are kept, as long as they are few
+    # Of which columns a sample of rows is kept: of all, to fit to; of numbers, to measure what they tell of the class.
+    sampling: Literal["rows", "numbers", "nothing"] = "numbers"
     by_class: ByClass | None = None  # the weight of a row of each class, beside its own weight
     expected: Sequence[Label] = ()  # classes that must be there, for they have a weight
     scale: float = 1.0  # what all weights are multiplied by
     weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum
-    heaviest: Floats | None = None  # the weight of the heaviest row of each class, by its code, class weights included
+    heavy: Floats | None = None  # the weight of the heaviest row of each class, by its code, class weights included
     narrow: bool = False  # whether texts and vectors are not counted
     may_be_empty: bool = False  # whether there need be no row: these are some of many rows
     each_block: Callable[[LabeledBlock], None] | None = None  # called with every block that is counted
-    sample: RowSample | None = None
-    measuring: RowSample | None = None  # a smaller one, of numbers alone, to measure their mutual information
+    sample: Sample | None = None
     named, cells = True, 1 << 30
     target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
 
@@ -123,16 +116,16 @@ class FileRows:
         if not columns:
             return schema
         self.passes = self.passes[0], self.passes[1] + 1
-        counter, sample = TableCounter(Schema(columns)), RowSample(cells_hasher(columns))
+        counter, sample = TableCounter(Schema(columns)), Sample.of_files(Schema(columns))
         for part in self.labelled(counter, range(len(self.source.paths)), allowed(None)):
-            sample.keep(part.frame, part.y, part.weights)
+            sample = sample.plus(cells_of_block(part, columns))
             self.rows += part.frame.rows
             self.report_progress(part)
         read, self.passes, self.rows = self.rows, (self.passes[0] + 1, self.passes[1]), 0
         if not read:  # the counting says that there are no rows
             return with_cuts(schema, frame_of({column.name: np.zeros(0) for column in columns}), None)
-        found = sample.rows()
-        return with_cuts(schema, frame_of(found.table), found.weights)
+        cells = sample.rows(ordered=False)
+        return with_cuts(schema, cells.source, cells.weights)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -159,7 +152,7 @@ class FileRows:
 
     def _labelled(self, counter: TableCounter, block: FileBlock, names: list[str]) -> LabeledBlock:
         table, path = block.table, self.source.paths[block.file]
-        labels, codes, dtype = arrow_target(table.column(self.of_target))
+        labels, codes, dtype, _ = arrow_target(table.column(self.of_target))
         if labels:
             self.label_type = dtype
             check_kinds([*list(counter.classes.places)[:1], *labels])
@@ -213,10 +206,12 @@ class FileRows:
     # -- counting -----------------------------------------------------------------------------------------------
 
     def count(self, counter: TableCounter, threads: int, which: Sequence[int] | None = None) -> None:
-        """Count the rows of the files, or of some of them."""
-        self.count_apart(
-            [counter], threads, lambda part: None, range(len(self.source.paths)) if which is None else which
-        )
+        """Count the rows of the files, or of some of them; an error leaves the counter as it was."""
+        own = counter.empty_like() if counter.rows.any() else counter
+        which = range(len(self.source.paths)) if which is None else which
+        self.count_apart([own], threads, lambda part: None, which)
+        if own is not counter:
+            counter.absorb(own)
 
     def count_apart(
         self,
@@ -238,12 +233,12 @@ class FileRows:
             self.first = self.first or part.frame
             self._sample(hasher, part, block, folds, threads)
             if part.own is not None:
-                heavy, total = self.weighed
-                self.weighed = heavy + int(np.count_nonzero(part.own)), total + float(part.own.sum())
+                rows, total = self.weighed
+                self.weighed = rows + int(np.count_nonzero(part.own)), total + float(part.own.sum())
             if part.weights is not None and (self.by_class or (part.weights != np.floor(part.weights)).any()):
-                known = np.zeros(0) if self.heaviest is None else self.heaviest
-                self.heaviest = np.pad(known, (0, len(counters[0].classes.places) - len(known)))
-                np.maximum.at(self.heaviest, part.y, part.weights)
+                known = np.zeros(0) if self.heavy is None else self.heavy
+                self.heavy = np.pad(known, (0, len(counters[0].classes.places) - len(known)))
+                np.maximum.at(self.heavy, part.y, part.weights)
             self.rows += part.frame.rows
             self._note(part)
             self._set_aside(counters)
@@ -260,20 +255,50 @@ class FileRows:
     def _sample(
         self, hasher: RowHasher, part: LabeledBlock, block: EncodedRows, folds: Codes | None, threads: int
     ) -> None:
-        """Give the rows of a block to the samples; the encoded rows are hashed only if a sample needs it."""
-        hashes = cache(lambda: hasher.hashes(block, part.y, part.own, threads))
+        """Give the rows of a block to the sample; the encoded rows are hashed only if it needs that."""
+        schema, numbers = hasher.counter.schema, [column.name for column in hasher.counter.of_numbers]
+        if self.sampling == "nothing" or (self.sampling == "numbers" and not numbers):
+            return
+        heavy = np.arange(len(part.y)) if part.own is None else np.flatnonzero(part.own > 0)
+        target = Target(list(hasher.counter.classes.places), part.y, self.label_type)
+        rows = Rows(part.frame, target, None if self.weight is None else part.own, self.of_target, folds=folds)
+        rows = rows if len(heavy) == len(part.y) else rows.take(heavy)
 
-        def hashes_of(frame: Frame, y: Codes, weights: Floats) -> Hashes:
-            return frame_hashes(hasher, frame, y, weights, threads)
+        def hashes() -> Hashes:
+            return hasher.hashes(block, part.y, part.own, threads)[heavy]
 
-        if self.sampling or (self.gathering and (self.sample is None or self.sample.complete)):
-            self.sample = self.sample or RowSample(hashes_of, tuple(hasher.counter.readers))
-            self.sample.keep(part.frame, part.y, part.own, folds, hashes)
-        numbers = [column.name for column in hasher.counter.of_numbers]
-        if numbers:
-            most = measured_rows(len(numbers))
-            self.measuring = self.measuring or RowSample(None, kept=most, whole=most)
-            self.measuring.keep(part.frame.only(numbers), part.y, part.weights, None, hashes)
+        if self.sampling == "rows":
+            sample = self.sample or Sample.of_files(schema)
+            sample = sample if len(sample.schema) == len(schema) else sample.only(schema)  # a column was set aside
+            self.sample = sample.plus(rows, threads, hashes)
+        else:  # the hashes are of all columns
+            empty = Sample(schema.only(numbers), most=(most := measured_rows(len(numbers))), whole=most)
+            rows = replace(rows, source=rows.source.only(numbers), hashes=hashes())
+            self.sample = (self.sample or empty).plus(rows, threads)
+
+    def sampled(self, counter: TableCounter) -> Rows | None:
+        """Return the sample of the rows as a table in memory, each row with its own weight; None if none was kept."""
+        if self.sample is None:
+            return None
+        rows, held = self.sample.rows(ordered=False), self.sample.schema
+        target = rows.target.without_unused_labels().on(list(counter.classes.places))
+        schema = counter.schema.only(name for name in counter.schema.names if name in held)
+        return replace(rows, source=rows.source.on(schema), target=target)
+
+    def heaviest(self, counter: TableCounter) -> ByClass | None:
+        """Return the weight of the heaviest row of each class; None if weights, if there are some, count copies."""
+        return None if self.heavy is None else dict(zip(counter.classes.places, self.heavy.tolist(), strict=False))
+
+    def retained(self, counter: TableCounter, threads: int) -> Sample:
+        """Return what a model retains of the rows that were counted with a sample."""
+        assert self.sample is not None, "a sample was kept"
+        return self.sample.retained(counter.schema, threads)
+
+    def hints(self, counter: TableCounter) -> tuple[str, ...]:
+        """Return remarks on the files, and on columns that look odd or were set aside."""
+        file, aside = self.source, map(set_aside_hint, self.set_aside)
+        cells = about_cells(counter.schema, self.found, file.decimal, file.thousands)
+        return (*file.notes(), *cells, *hints_of(counter, self.first), *aside)
 
     def _note(self, part: LabeledBlock) -> None:
         """Note how many rows are counted, how many have no label, and which cells are empty, whatever rows weigh."""
@@ -310,9 +335,12 @@ class FileRows:
             self.progress(self.rows, done, passes * sum(sizes) or None)  # the size of a stream is not known
 
 
-def measured_rows(columns: int) -> int:
-    """Return on how many rows the mutual information of so many columns of numbers is measured."""
-    return int(np.clip(CELLS // max(columns, 1), FEWEST, MEASURED))
+def cells_of_block(part: LabeledBlock, columns: Sequence[Column]) -> Rows:
+    """Return columns of numbers of some rows, to place cuts by; their hashes do not follow from their classes."""
+    target = Target([], np.full(part.frame.rows, -1, dtype=np.int32), np.dtype(object))
+    frame = part.frame.only([column.name for column in columns])
+    weights = np.ones(frame.rows) if part.weights is None else part.weights
+    return Rows(frame, target, weights, hashes=cell_hashes(frame, columns, weights))
 
 
 def check_class_names(labels: Iterable[Label], known: Iterable[Label]) -> None:

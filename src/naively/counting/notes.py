@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from .._types import CellLike, Floats, Label
+from .._types import Floats, Label
 from ..data.arrow_arrays import arrow_strings
 from ..data.cell_format import LIKELY, OF_CLASSES, USUAL, Unclear, is_no_number, notation, number_from
 from ..data.frame import Frame
@@ -37,10 +37,10 @@ MOMENT = re.compile(r"\d+([-/.:]\d+)+([T ]\d+(:\d+)*([.,]\d+)?)?\s?(z|am|pm|[-+]
 Said = Callable[[Sequence[str]], Message]  # from the names of columns to a sentence about them
 
 
-def hints_of(counter: TableCounter, source: Frame | Sequence[Mapping[str, CellLike]] | None) -> tuple[Message, ...]:
+def hints_of(counter: TableCounter, source: Frame | None) -> tuple[Message, ...]:
     """Return remarks on columns that look odd, each with the line to write; one for all columns of the same kind."""
     rows = float(counter.rows.sum())
-    if not isinstance(source, Frame):
+    if source is None:
         return ()
     found: list[tuple[Said, str]] = [(remark_empty, name) for name in counter.without_values()]
     if rows >= ENOUGH:

@@ -7,7 +7,7 @@ labels have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
@@ -18,8 +18,8 @@ from scipy import sparse
 from .. import _kernels
 from .._types import AnyArray, Codes, Floats, Hashes, Label, Longs, Matrix, Places
 from ..data.encoding import ROWS as BLOCK
-from ..data.encoding import block_vectors
 from ..data.frame import Frame
+from ..data.target import Target
 from ..stats.accumulators import offsets_of
 from ..stats.arithmetic import mix_hashes
 from ..text import TextRows
@@ -100,9 +100,15 @@ class RowHasher:
         return known
 
 
-def soft_label_hashes(labels: Sequence[Label], proportions: Floats) -> Hashes:
-    """Return a number for each row that follows from its proportions of classes; all of one class is its label."""
-    known = label_hashes(CLASS, labels)
+def target_hashes(target: Target, counter: TableCounter) -> Codes | Hashes:
+    """Return the classes of rows as they are hashed: codes that the counter gives them, or hashes of soft labels.
+
+    Those of a soft label follow from its proportions; all of one class is that label.
+    """
+    proportions = target.proportions
+    if proportions is None:
+        return np.append(counter.classes.codes(target.labels), counter.classes.code(None))[target.codes]
+    known = label_hashes(CLASS, target.labels)
     found, likely = number_hashes(proportions, known | np.uint64(1)), proportions.argmax(axis=1)
     alone = ((proportions != 0).sum(axis=1) == 1) & (proportions[np.arange(len(found)), likely] == 1)
     return np.where(alone, known[likely], found)
@@ -208,12 +214,12 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int, w
         hashed += mix_hashes(range_parts(columns)).sum(axis=1, dtype=np.uint64)
     for at in range(codes.shape[1]):
         seen = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
-        hashed += mix_hashes(whole_counts(seen))[codes[:, at]]
+        hashed += mix_hashes(np.asarray(np.minimum(seen * PARTS + SHIFT, 2.0**60), dtype=np.uint64))[codes[:, at]]
     for name in counter.readers:
         hashed += text_hashes(frame.columns[name].prose(counter.schema[name], 0, frame.rows))
     for column in counter.of_vectors:
         if column.name not in counter.readers:
-            hashed += mix_hashes(vector_hashes(block_vectors(frame, column, 0, frame.rows)))
+            hashed += mix_hashes(vector_hashes(frame.columns[column.name]))
     ranks = ranks_of_alike(numbers, hashed)
     exact = exact_numbers(counter, numbers), exact_labels(counter, codes)
     # The exact cells decide among rows that look alike, and among equal rows the other rows of their class.
@@ -281,8 +287,3 @@ def range_parts(columns: Floats) -> Hashes:
     out *= np.where(wide, PARTS / np.where(wide, high - low, 1.0), 0.0)
     out += 1.0 + SHIFT
     return np.asarray(np.nan_to_num(out, copy=False, nan=0.0), dtype=np.uint64)
-
-
-def whole_counts(seen: Floats) -> Hashes:
-    """Return counts as whole numbers; sums of weights differ in their last digits with the order of rows."""
-    return np.asarray(np.minimum(seen * PARTS + SHIFT, 2.0**60), dtype=np.uint64)

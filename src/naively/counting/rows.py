@@ -1,273 +1,281 @@
-"""Rows with their classes and weights, from any source → counts."""
+"""Rows in memory: their columns, classes, weights and content hashes; and what is decided before they are counted.
+
+That is where bins are cut, and whether pairs of words are counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
-from .._progress import progress_shown
-from .._threads import allowed
-from .._types import CellLike, Codes, ColumnLike, DType, Floats, Hashes, Label, Places, TableLike
-from ..data.column import NOUNS, FamilySettings
-from ..data.dict_rows import few_rows
-from ..data.frame import Frame, frame_of
-from ..data.schema import Schema, likely
-from ..data.target import SoftLabels, Target, check_kinds, target_of, type_for
+from .._types import Codes, DType, Floats, Hashes, Label, Places
+from ..data.column import Column, FamilySettings
+from ..data.dict_rows import FewRows
+from ..data.frame import Frame
+from ..data.joining import joined_frames, owned_frame
+from ..data.schema import Schema
+from ..data.target import Target, check_kinds, type_for
 from ..data.values import ColumnValues
-from ..errors import InvalidInput, InvalidSetting
-from ..errors.message import ANY_VALUE, Message, RowNumber, Setting
+from ..errors.message import Message
+from ..families import Bins, Gaussian, Words
 from ..files.columns import TextsReadAsMissing
-from ..files.file import File, file_of
 from ..stats import Counts
-from ..stats.arithmetic import checked_row_weights, weights_of_column
+from . import smallest
+from .arrays import check_vector_width, counted_width
 from .counter import EncodedRows, TableCounter
-from .files import ByClass, FileRows, Progress, measured_rows, set_aside_hint
-from .first_look import with_cuts, with_word_pairs
 from .notes import about_cells, hints_of
-from .row_hash import RowHasher, soft_label_hashes
-from .wide import check_vector_width, counted_width
+from .row_hash import RowHasher, frame_hashes, target_hashes
+from .smallest import smallest_places
+
+# Pairs of words are counted beside single words if all texts of a column take up to so many bytes: of more, they would
+# be too many, and single words tell nearly as much.
+PAIRED = 1 << 26
+
+
+def with_word_pairs(schema: Schema, size: Callable[[str], float]) -> Schema:
+    """Return the schema with pairs of words set where that is open; `size` returns the bytes of a column."""
+    families = {}
+    for column in schema.of_kind("vectors"):
+        if isinstance(column.family, Words) and column.type == "text" and column.family.may_pair:
+            families[column.name] = replace(column.family, pairs=size(column.name) <= PAIRED)
+    return schema.with_families(families)
+
+
+def uncut_columns(schema: Schema) -> tuple[Column, ...]:
+    """Return the columns of bins without cuts, as columns of numbers."""
+    found = (column for column in schema if isinstance(column.family, Bins) and column.family.cuts is None)
+    return tuple(replace(column, family=Gaussian()) for column in found)
+
+
+def with_cuts(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
+    """Return the schema with all bins cut: about equally many of these rows fall into each."""
+    names = [column.name for column in uncut_columns(schema)]
+    if not names:
+        return schema
+    at = np.arange(frame.rows) if weights is None else np.flatnonzero(weights > 0)
+    if len(at) > 2 * smallest.KEPT:
+        at = smallest_places(cell_hashes(frame, uncut_columns(schema), weights), smallest.KEPT, weights)
+    w = np.ones(len(at)) if weights is None else weights[at]
+    families = {}
+    for name in names:
+        values = frame.columns[name]
+        values.check(schema[name])
+        families[name] = schema[name].family.cut(values.numbers(0, frame.rows)[at], w)  # type: ignore[attr-defined]  # only bins are cut
+    return schema.with_families(families)
+
+
+def cell_hashes(frame: Frame, columns: Sequence[Column], weights: Floats | None) -> Hashes:
+    """Return hashes of rows by some columns and their weights; not by their classes, which must not place cuts."""
+    hasher = RowHasher(TableCounter(Schema(tuple(columns))))
+    return frame_hashes(hasher, frame, np.zeros(frame.rows, dtype=np.uint64), weights, 1)
+
+
+# Rows on which the mutual information of numbers is measured, at most; of wide tables fewer, for all cells together are
+# bounded, but some in any case.
+MEASURED, CELLS, FEWEST = 1 << 14, 1 << 22, 1 << 11
+# The proportions of a row sum to 1 up to rounding; its weight is a whole number then.
+ROUNDING = 1e-9
+
+ByClass = Mapping[Label, float]  # the weight of a row of each class
 
 
 @dataclass
 class Rows:
-    """Rows to count: a frame, or a few dicts, with the class and the weight of each."""
+    """Rows to count: a frame, with the class and the weight of each."""
 
-    source: Frame | Sequence[Mapping[str, CellLike]]
-    target: Target | SoftLabels
-    weights: Floats | None
+    source: Frame
+    target: Target
+    weights: Floats | None = None
     called: str | None = None  # the column of the classes, if it is one of the table
     by_class: ByClass | None = None  # the weight of a row of each class, if its weight was multiplied by that
     own: Floats | None = None  # then, the weights before
     hashes: Hashes | None = None  # of the content of each row, once they were needed
+    folds: Codes | None = None  # which fold each row is in, if they are split
 
     @property
     def own_weights(self) -> Floats | None:
         """The weights of the rows without those of their classes."""
         return self.weights if self.by_class is None else self.own
 
-    def take(self, at: Places) -> Rows:
-        """Return some of the rows, in this order."""
-        source = self.source.take(at) if isinstance(self.source, Frame) else [self.source[i] for i in at]
-        weights, own = (None if part is None else part[at] for part in (self.weights, self.own))
-        hashes = None if self.hashes is None else self.hashes[at]
-        if isinstance(self.target, SoftLabels):
-            target: Target | SoftLabels = self.target._replace(
-                proportions=np.ascontiguousarray(self.target.proportions[at])
-            )
-        else:
-            target = self.target._replace(codes=np.ascontiguousarray(self.target.codes[at]))
-        return replace(self, source=source, target=target, weights=weights, own=own, hashes=hashes)
-
     @property
     def named(self) -> bool:
         """Whether the columns have names."""
-        return not isinstance(self.source, Frame) or self.source.named
+        return self.source.named
 
     @property
     def cells(self) -> int:
-        """How many cells there are, at most a few too many."""
-        return self.source.rows * len(self.source.columns) if isinstance(self.source, Frame) else 0
+        """How many cells there are."""
+        return self.source.cells
 
     @property
     def label_type(self) -> DType:
         """The type to give labels back in."""
         return self.target.dtype
 
+    def take(self, at: Places) -> Rows:
+        """Return some of the rows, in this order."""
+        arrays = {name: getattr(self, name) for name in ("weights", "own", "hashes", "folds")}
+        taken = {name: None if array is None else array[at] for name, array in arrays.items()}
+        return replace(self, source=self.source.take(at), target=self.target.take(at), **taken)
+
     def schema(self, families: FamilySettings | Schema | None, pairs: bool = True) -> Schema:
         """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
         if isinstance(families, Schema):
-            self.source = frame = frame_of(self.source).on(families)
             schema = replace(families, target=self.called or families.target)
+            self.source = self.source.on(schema)
         else:
-            frame = frame_of(self.source)
-            schema = replace(frame.schema(families).with_families(families), target=self.called)
-            self.source = frame = frame.on(schema)
+            schema = replace(self.source.schema(families).with_families(families), target=self.called)
+            self.source = self.source.on(schema)
             if pairs:
-                schema = with_word_pairs(schema, frame.text_bytes)
-        return with_cuts(schema, frame, self.weights)
+                schema = with_word_pairs(schema, self.source.text_bytes)
+        return with_cuts(schema, self.source, self.weights)
 
+    # -- counting -----------------------------------------------------------------------------------------------
 
-# `Rows` of a table or `FileRows`: which of both follows from what was given, and callers that take no files know it.
-AnyRows: TypeAlias = Any
+    def count(self, counter: TableCounter, threads: int, sampling: bool = False) -> None:
+        """Count the rows; an error leaves the counter as it was. If they will be sampled, many are hashed as well."""
+        check_new_classes(counter, self.target.labels)
+        if isinstance(self.source, FewRows) and not self.target.soft:
+            codes = counter.classes.codes(self.target.labels)
+            counter.add_dicts(self.source.dicts, codes[self.target.codes], self.weights)
+            return
+        hashes, also = None, None
+        if sampling and not self.target.soft and self.target.rows > measured_rows(len(counter.of_numbers)):
+            hashes = np.zeros(self.target.rows, dtype=np.uint64)
+            also = self._hashing(counter, hashes, threads)
+        counter.add(self.source, self.target, self.weights, threads, also)
+        self.hashes = self.hashes if hashes is None else hashes
 
+    def _hashing(self, counter: TableCounter, hashes: Hashes, threads: int) -> Callable[[EncodedRows], None]:
+        """Return what hashes the rows of one block after the other, into zeros."""
+        hasher, begin, weights = RowHasher(counter), 0, self.own_weights
+        codes = counter.classes.codes(self.target.labels)
 
-def with_hints(counter: TableCounter, rows: Rows | FileRows) -> Schema:
-    """Return the schema of what was counted, with remarks on columns that look odd or were set aside."""
-    if isinstance(rows, FileRows):
-        aside, file = map(set_aside_hint, rows.set_aside), rows.source
-        cells = about_cells(counter.schema, rows.found, file.decimal, file.thousands)
-        return replace(counter.schema, hints=(*file.notes(), *cells, *hints_of(counter, rows.first), *aside))
-    cells = about_cells(counter.schema, read_as_missing(counter, rows.source))
-    return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.source)))
+        def add_block(block: EncodedRows) -> None:
+            nonlocal begin
+            rows = slice(begin, begin + block.rows)
+            y = codes[self.target.codes[rows]]
+            hasher.hashes(block, y, None if weights is None else weights[rows], threads, hashes[rows])
+            begin = rows.stop
 
+        return add_block
 
-def read_as_missing(counter: TableCounter, source: Frame | Sequence[Mapping[str, CellLike]]) -> TextsReadAsMissing:
-    """Return which texts of a table stood for no value, by column: in labels as they were counted, in numbers."""
-    found = {coder.column.name: coder.found for coder in counter.coders if coder.found}
-    values = source.columns.items() if isinstance(source, Frame) else ()
-    return found | {name: one.none for name, one in values if isinstance(one, ColumnValues) and one.none}
+    def hashed(self, schema: Schema, threads: int) -> Hashes:
+        """Return the hash of each row's content; rows that were hashed when they were counted are not hashed again."""
+        if self.hashes is None:
+            hasher = RowHasher(TableCounter(schema))
+            y = target_hashes(self.target, hasher.counter)
+            self.hashes = frame_hashes(hasher, self.source.on(schema), y, self.own_weights, threads)
+        return self.hashes
 
+    def hints(self, counter: TableCounter) -> tuple[Message, ...]:
+        """Return remarks on columns that look odd, once they were counted."""
+        missing: TextsReadAsMissing = {coder.column.name: coder.found for coder in counter.coders if coder.found}
+        columns = self.source.columns.items()
+        missing |= {name: one.none for name, one in columns if isinstance(one, ColumnValues) and one.none}
+        return (*about_cells(counter.schema, missing), *hints_of(counter, self.source))
 
-def labeled_rows(
-    X: TableLike,
-    y: ColumnLike,
-    target: str | None,
-    weights: ColumnLike | str | None,
-    unlabelled: str = "error",
-    schema: Schema | None = None,
-) -> AnyRows:
-    """Return the rows of any table or file, with their classes: given apart, or as a column of the table."""
-    file = file_of(X)
-    if file is not None and file.is_stream and y is not None:
-        X, file = whole_stream(file), None
-    if file is not None:
-        return rows_of_file(file, y, target, weights, unlabelled, schema)
-    few = None if schema is None or target is not None or isinstance(weights, str) else few_rows(X, schema)
-    source: Frame | list[Mapping[str, CellLike]] = [] if few is None else few
-    if few is None or schema is None or not schema.single:
-        frame = frame_of(X)
-        y = [y] if schema is None and frame.rows == 1 and isinstance(y, (str, int, bool)) else y  # one row, one label
-        if target is not None:
-            if y is not None:
-                raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
-            frame, y = split_column(frame, target)
-        if isinstance(weights, str):
-            frame, weights = split_weights(frame, weights, target)
-        source = frame if schema is None else frame.on(schema)
-    alone = type(X) is dict or type(X).__name__ == "Series"
-    if alone and target is None and is_label(y) and few_rows(X, schema) is not None:
-        y = [y]  # one row, one label
-    n = source.rows if isinstance(source, Frame) else len(source)
-    found = no_labels(n) if y is None and unlabelled == "keep" else target_of(y)
-    if not n:
-        raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
-    if isinstance(source, Frame) and not source.columns:
-        raise InvalidInput(f"Found array with 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
-    if found.rows != n:
-        raise InvalidInput(
-            f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
+    def heaviest(self, counter: TableCounter) -> ByClass | None:
+        """Return the weight of the heaviest row of each class; None if weights, if there are some, count copies."""
+        target, labels = self.target, list(counter.classes.places)
+        if target.soft or self.weights is None or are_copies(self.weights, target.codes):
+            return None
+        places = np.append(counter.classes.codes(target.labels), 0)  # a row without a label weighs nothing
+        heaviest = np.zeros(len(labels))
+        np.maximum.at(heaviest, places[target.codes], self.weights)
+        return dict(zip(labels, heaviest.tolist(), strict=False))
+
+    # -- as other rows ------------------------------------------------------------------------------------------
+
+    def owned(self, schema: Schema, at: Places | None = None) -> Rows:
+        """Return rows, or some of them, that share no memory with the table they came in, and weigh their own weights.
+
+        A few rows as dicts stay dicts, of the columns of the schema.
+        """
+        rows = replace(self, weights=self.own_weights, own=None, by_class=None)
+        if isinstance(self.source, FewRows):
+            cells = [{name: row.get(name) for name in schema.names} for row in self.source.dicts]
+            return replace(rows, source=FewRows(cells, schema), hashes=None)
+        rows.source = self.source.on(schema)
+        rows = rows.take(np.arange(self.target.rows) if at is None else at)
+        return replace(rows, source=owned_frame(rows.source))
+
+    @staticmethod
+    def joined(parts: Sequence[Rows], schema: Schema) -> Rows:
+        """Return the rows of several parts, one after the other; the type of the labels is that of the first."""
+        if len(parts) == 1:
+            return parts[0]
+        target = Target.joined([part.target for part in parts])
+        weights = [np.ones(part.target.rows) if part.weights is None else part.weights for part in parts]
+        hashes = [part.hashes for part in parts if part.hashes is not None]
+        folds = [part.folds for part in parts if part.folds is not None]
+        return Rows(
+            joined_frames([part.source.on(schema) for part in parts]),
+            target,
+            None if all(part.weights is None for part in parts) else np.concatenate(weights),
+            next((part.called for part in parts if part.called is not None), None),
+            hashes=np.concatenate(hashes) if len(hashes) == len(parts) else None,
+            folds=np.concatenate(folds) if len(folds) == len(parts) else None,
         )
-    return with_labels_only(Rows(source, found, checked_row_weights(weights, n), target), unlabelled)
+
+    def most_probable(self, schema: Schema, threads: int) -> Rows:
+        """Return rows with soft labels as rows of the most probable class, which weigh what all their classes do.
+
+        Samples are the same, whichever of both they are drawn from.
+        """
+        proportions = self.target.proportions
+        if proportions is None:
+            return self
+        total = proportions.sum(axis=1)
+        weights = total if self.weights is None else total * self.weights
+        whole = np.rint(weights)
+        weights = np.where(np.abs(weights - whole) <= ROUNDING * whole, whole, weights)
+        plain = None if self.weights is None and (weights == 1).all() else weights
+        hard = self.target._replace(proportions=None)
+        return replace(self, target=hard, weights=plain, hashes=self.hashed(schema, threads))
+
+    def blocks(self, counter: TableCounter) -> Iterator[tuple[Frame, Codes, Floats | None]]:
+        """Give the rows with the codes of their classes: soft labels for each class, weighted by its proportions."""
+        codes = counter.classes.codes(self.target.labels)
+        for y, weights in self.target.pairs(self.weights):
+            heavy = None if weights is None or not self.target.soft else np.flatnonzero(weights)
+            if weights is None or heavy is None or len(heavy) == len(y):
+                yield self.source, codes[y], weights
+            else:
+                yield self.source.take(heavy), codes[y[heavy]], weights[heavy]
 
 
-def whole_stream(file: File) -> pa.Table:
-    """Return all rows of a stream as a table: their classes are in memory, and so can the rows be."""
-    return pa.Table.from_batches([batch for table in file.batches() for batch in table.to_batches()])
+def measured_rows(columns: int) -> int:
+    """Return on how many rows the mutual information of so many columns of numbers is measured."""
+    return int(np.clip(CELLS // max(columns, 1), FEWEST, MEASURED))
 
 
-def rows_of_file(
-    file: File,
-    y: ColumnLike,
-    target: str | None,
-    weight: ColumnLike | str | None,
-    unlabelled: str = "error",
-    schema: Schema | None = None,
-) -> FileRows:
-    """Return the rows of files, whose classes and weights are columns of theirs."""
-    if y is not None or target is None:
-        raise InvalidInput(
-            "The classes of rows in a file are a column of the file: give its name as ",
-            Setting("target", ANY_VALUE),
-            ".",
-        )
-    if not (weight is None or isinstance(weight, str)):
-        raise InvalidInput("The weights of rows in a file are a column of the file: give its name.")
-    return FileRows(file, target, weight, unlabelled=unlabelled, asked=schema or ())
-
-
-def no_labels(rows: int) -> Target:
-    """Return the classes of rows none of which has a label."""
-    return Target([], np.full(rows, -1, dtype=np.int32), np.dtype(object))
-
-
-def is_label(y: ColumnLike) -> bool:
-    """Return whether this is the label of one row rather than those of several."""
-    return isinstance(y, str) or not (y is None or hasattr(y, "__len__") or np.ndim(y))
-
-
-def split_column(frame: Frame, target: str) -> tuple[Frame, ColumnLike]:
-    """Return a frame without the column of the classes, and those."""
-    if target not in frame.columns:
-        Schema(tuple(frame.schema()))[target]  # says which columns there are
-    columns = {name: values for name, values in frame.columns.items() if name != target}
-    return Frame(columns, frame.rows, named=frame.named), frame.columns[target].data
-
-
-def split_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, Floats]:
-    """Return a frame without the column of the weights, and those."""
-    if name == target:
-        raise InvalidInput(f"{name!r} is the column of the classes, and cannot be that of the weights, too.")
-    if not frame.named:
-        raise InvalidInput(
-            Setting("sample_weight", name),
-            " names a column, but the columns of X have no names; give a weight for each row.",
-        )
-    rest, _ = split_column(frame, name)
-    values = frame.columns[name]
-    if not isinstance(values, ColumnValues) or values.type not in ("number", "whole", "boolean", None):
-        found = NOUNS[values.type] if isinstance(values, ColumnValues) and values.type else "vectors"
-        raise InvalidInput(
-            f"The column {name!r} of the weights holds {found}; a row weighs a number of 0 or more.", column=name
-        )
-    weights = np.asarray(values.numbers(0, frame.rows), dtype=np.float64)
-    return rest, weights_of_column(weights, name)
-
-
-def with_labels_only(rows: Rows, unlabelled: str) -> Rows:
-    """Return the rows that have a label, if it may be that some have none; to keep those is to say nothing of them."""
-    if isinstance(rows.target, SoftLabels) or unlabelled == "keep":
-        return rows
-    codes = rows.target.codes
-    if len(codes) == 1 and codes[0] >= 0:
-        return rows  # at once, for those who learn row by row
-    none = codes < 0
-    if not none.any():
-        return rows
-    if unlabelled != "skip":
-        skip = Message("set ", Setting("unlabelled", "skip"))
-        raise InvalidInput(
-            RowNumber(int(np.argmax(none))),
-            f" has no label: y contains NaN or None in {int(none.sum())} of {len(codes)}. Leave these rows out, or ",
-            "use `fit`, the only method that learns from them" if unlabelled == "em" else skip,
-            ".",
-        )
-    if none.all():
-        raise InvalidInput("No row has a label: there is nothing to learn from.")
-    return weightless(rows)
+def are_copies(weights: Floats | None, y: Codes) -> bool:
+    """Return whether row weights count copies of rows, as whole numbers do unless they follow from the class alone."""
+    if weights is None:
+        return True
+    if (weights != np.floor(weights)).any():
+        return False
+    first = np.zeros(int(y.max()) + 1)
+    first[y] = weights
+    return bool((weights != first[y]).any() or np.ptp(weights) == 0)
 
 
 def weightless(rows: Rows, declared: Sequence[Label] = ()) -> Rows:
     """Return the same rows, those without a label weighing nothing; for a class that is declared, if none has one."""
-    if isinstance(rows.target, SoftLabels) or not (none := rows.target.codes < 0).any():
+    target, none = rows.target, rows.target.codes < 0
+    if not none.any():
         return rows
-    labels, codes, dtype = rows.target
+    labels, dtype = target.labels, target.dtype
     if not labels:
         labels = list(declared[:1]) or [0]
         dtype = type_for(labels, np.array(declared).dtype)
     weights = np.where(none, 0.0, 1.0 if rows.weights is None else rows.weights)
-    target = Target(labels, np.where(none, 0, codes).astype(np.int32), dtype)
+    target = Target(labels, np.where(none, 0, target.codes).astype(np.int32), dtype)
     own = None if rows.own is None else np.where(none, 0.0, rows.own)
     return replace(rows, target=target, weights=weights, own=own, hashes=None)
-
-
-def checked_classes(classes: int | Iterable[Label] | None, rows: Rows | FileRows) -> list[Label]:
-    """Return the classes that are declared, if they can be classes of these rows."""
-    if isinstance(classes, int | Integral):
-        if rows.target.labels:
-            raise InvalidSetting(
-                Setting("classes", classes),
-                " says how many classes there are where no row has a label, but some have one; list the classes "
-                f"instead: the labels are {sorted(map(str, rows.target.labels))[:5]}.",
-            )
-        classes = range(int(classes))
-    declared = [] if classes is None else list(classes)
-    check_kinds([*declared, *rows.target.labels] if declared else [])
-    return declared
 
 
 def check_new_classes(counter: TableCounter, labels: Sequence[Label]) -> None:
@@ -278,157 +286,8 @@ def check_new_classes(counter: TableCounter, labels: Sequence[Label]) -> None:
         check_kinds([next(iter(known)), *new])
 
 
-def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int, sampling: bool = False) -> None:
-    """Count the rows; an error leaves the counter as it was. If they will be sampled, many are hashed on the way."""
-    if isinstance(rows, FileRows):
-        apart = counter.empty_like() if counter.rows.any() else counter
-        rows.count(apart, threads)
-        if apart is not counter:
-            counter.absorb(apart)
-        return
-    check_new_classes(counter, rows.target.labels)
-    target, codes = rows.target, counter.classes.codes(rows.target.labels)
-    if isinstance(target, SoftLabels):
-        counter.add_soft_labels(frame_of(rows.source), codes, target.proportions, rows.weights, threads)
-    elif isinstance(rows.source, Frame):
-        same = np.array_equal(codes, np.arange(len(codes)))  # as in a first fit, where the counter knew no class
-        y = target.codes if same else codes[target.codes]
-        if sampling and len(y) > measured_rows(len(counter.of_numbers)):
-            found = np.zeros(len(y), dtype=np.uint64)
-            counter.add(rows.source, y, rows.weights, threads, hashing(counter, y, rows.own_weights, found, threads))
-            rows.hashes = found
-        else:
-            counter.add(rows.source, y, rows.weights, threads)
-    else:
-        counter.add_dicts(rows.source, codes[target.codes], rows.weights)
-
-
-def hashing(
-    counter: TableCounter, y: Codes, weights: Floats | None, found: Hashes, threads: int
-) -> Callable[[EncodedRows], None]:
-    """Return what hashes the rows of one block after the other, given their classes and weights, into zeros."""
-    hasher, begin = RowHasher(counter), 0
-
-    def add_block(block: EncodedRows) -> None:
-        nonlocal begin
-        rows = slice(begin, begin + block.rows)
-        hasher.hashes(block, y[rows], None if weights is None else weights[rows], threads, found[rows])
-        begin = rows.stop
-
-    return add_block
-
-
-def hashed_classes(rows: Rows, counter: TableCounter) -> Codes | Hashes:
-    """Return the classes of rows as they are hashed: codes that the counter gives them, or hashes of soft labels."""
-    if isinstance(rows.target, SoftLabels):
-        return soft_label_hashes(rows.target.labels, rows.target.proportions)
-    return np.append(counter.classes.codes(rows.target.labels), counter.classes.code(None))[rows.target.codes]
-
-
 def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
     """Refuse vectors of another length than those that were counted."""
     for column in schema.of_kind("vectors"):
         if column.type == "vector":
             check_vector_width(column, frame.vectors(column.name).shape[1], counted_width(counts.columns[column.name]))
-
-
-def count(
-    source: TableLike,
-    y: ColumnLike = None,
-    *,
-    target: str | None = None,
-    schema: FamilySettings | Schema | None = None,
-    sample_weight: ColumnLike = None,
-    ignore: Sequence[str] = (),
-    weight: str | None = None,
-    unlabelled: str = "error",
-    classes: Sequence[Label] = (),
-    progress: Progress | bool | None = None,
-    n_jobs: int | None = None,
-) -> Counts:
-    """Count a table, a stream or files: the rows of each class, and a statistic for each column.
-
-    Counts of the same columns add and subtract. `NaiveBayes.from_counts` makes a classifier of them.
-
-    Parameters
-    ----------
-    source : data frame, array, dict of columns, Arrow stream, path or File
-        The rows. Under a `Schema` there may be none, as in a part of a table: the counts are then zero.
-    y : array-like of shape (n_rows,), optional
-        The class of each row. For files, and instead for tables, give `target`.
-    target : str, optional
-        The column of the classes.
-    schema : Schema or dict, optional
-        The columns, or the families of some columns by name. By default they follow from the types.
-    sample_weight : array-like of shape (n_rows,) or str, optional
-        The weight of each row, or the column of the weights.
-    ignore : sequence of str, default=()
-        Columns that are not counted.
-    weight : str, optional
-        The column of the weights; another name of `sample_weight` for files.
-    unlabelled : {"error", "skip"}, default="error"
-        What to do with rows without a label: refuse them, or skip them.
-    classes : sequence of labels, default=()
-        Classes that are counted though no row has them, such as those of other parts.
-    progress : callable or bool, optional
-        Called with the rows and bytes read so far, and the bytes of all files; None if that is not known. True shows a
-        bar on stderr, if that is a terminal, from the second second on.
-    n_jobs : int, optional
-        How many threads count. By default as many as there are processors.
-
-    Returns
-    -------
-    counts : Counts
-        The counts of all rows.
-
-    Examples
-    --------
-    >>> import naively as nv
-    >>> monday = nv.count({"sky": ["rain", "sunny"]}, ["in", "out"])
-    >>> tuesday = nv.count({"sky": ["rain", "rain"]}, ["in", "out"])
-    >>> monday + tuesday
-    Counts: 4 rows (in: 2, out: 2), 1 columns
-    >>> (monday + tuesday) - tuesday == monday
-    True
-    """
-    if unlabelled not in ("error", "skip"):
-        raise InvalidSetting(Setting("unlabelled", unlabelled), " must be 'error' or 'skip'.")
-    weights = sample_weight if weight is None else weight
-    file = file_of(source)
-    if file is not None and (y is None or not file.is_stream):
-        rows = rows_of_file(file, y, target, weights, unlabelled, None)
-        rows.ignore, rows.may_be_empty = tuple(ignore), isinstance(schema, Schema)
-        with progress_shown(progress, "counting") as rows.progress:
-            return counted_file(rows, schema, classes, n_jobs)
-    frame = without_ignored(frame_of(source if file is None else whole_stream(file)), ignore)
-    if not frame.rows and isinstance(schema, Schema):
-        return TableCounter(schema, tuple(classes)).value()
-    found: Rows = labeled_rows(frame, y, target, weights, unlabelled)
-    counter = TableCounter(found.schema(schema), tuple(classes))
-    count_rows(counter, found, allowed(n_jobs))
-    counter.drop_types(schema or ())
-    with progress_shown(progress, "counting") as report:
-        if report is not None:
-            report(frame.rows, 0, None)
-    return counter.value()
-
-
-def counted_file(
-    rows: FileRows, schema: FamilySettings | Schema | None, classes: Sequence[Label], n_jobs: int | None
-) -> Counts:
-    """Return the counts of rows of files or of a stream, in one pass if the schema needs no other."""
-    if rows.source.is_empty and isinstance(schema, Schema):
-        return TableCounter(schema, tuple(classes)).value()
-    counter = TableCounter(rows.schema(schema), tuple(classes))
-    rows.source.keep_no_more()
-    count_rows(counter, rows, allowed(n_jobs))
-    counter.drop_types(schema or ())
-    return counter.value()
-
-
-def without_ignored(frame: Frame, ignore: Sequence[str]) -> Frame:
-    """Return a frame without some of its columns."""
-    for name in ignore:
-        if name not in frame.columns:
-            raise InvalidInput(f"The table has no column {name!r}{likely(name, frame.names)}", column=name)
-    return frame.only([name for name in frame.names if name not in set(ignore)]) if ignore else frame

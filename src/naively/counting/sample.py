@@ -1,337 +1,410 @@
-"""The one way to sample rows: those whose content has the smallest hash.
+"""Samples of rows, which add and subtract as counts do: what a model retains, and what is kept of files.
 
-The sample of a table follows from its rows alone, neither from their order nor from where they are read. It can be
-merged: the sample of two tables together follows from the samples of both. Rows with the same content have the same
-hash, so that all copies of a row are in the sample, or none is; a row counts with all its copies. Where there are more
-copies than the sample may have rows, every content keeps its proportion of them: the copies stand in the order of their
-hashes, and one of every so many is taken.
+So what was fitted on top of counts can be fitted again. The sample of two models together follows from those of both,
+whatever the order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from .._types import Codes, Floats, Hashes, Longs, Mask, Places
+from .._types import Hashes, Longs, Places
+from ..data.dict_rows import FewRows
+from ..data.encoding import block_numbers
 from ..data.frame import Frame, frame_of
-from ..stats.arithmetic import mix_hashes
+from ..data.joining import owned_frame, text_bytes, without_unused_texts
+from ..data.schema import Schema
+from ..errors import RowNotCounted
+from . import smallest
+from .counter import TableCounter
+from .rows import Rows, measured_rows
+from .smallest import number_contents, places_of_contents, proportional_copies, smallest_places
 
-# The rows of a sample, at most; of up to twice as many rows all are kept. If texts are longer than so many bytes
-# together, there are fewer rows, but some in any case.
-KEPT, BYTES, FEWEST = 50_000, 1 << 26, 500
+# If texts are longer than so many bytes together, there are fewer rows, but some in any case.
+BYTES, FEWEST = 1 << 26, 500
+# Rows that came since join the others once they are more than this and more than these, or came in so many calls.
+WAITING, CALLS = 1_000, 200
 
 LARGEST_HASH = np.uint64(2**64 - 1)
 
-Hasher = Callable[[Frame, Codes, Floats], Hashes]  # from rows, the codes of their classes and their weights
 
+def sample_places(rows: Rows, most: int, schema: Schema, threads: int) -> Places:
+    """Return the places of a sample of rows, in the order of their hashes; of all rows, as they are, if they are few.
 
-def smallest_places(hashes: Hashes, most: int, weights: Floats | None = None) -> Places:
-    """Return the places of the sample of some rows, in the order of their hashes; rows of no weight are not in it.
-
-    >>> smallest_places(np.array([5, 9, 1, 5, 5, 1], dtype=np.uint64), 3).tolist()  # of 3 contents every second row
-    [2, 0, 4]
+    It is a sample of the largest sample that is retained of files, so that it does not matter which of both is at hand.
     """
-    there = None if weights is None or weights.all() else np.flatnonzero(weights > 0)
-    found = hashes if there is None else hashes[there]
-    near = places_of_contents(found, most)
-    near = near[proportional_copies(np.ones(len(near), dtype=np.int64), most) > 0]
-    return near if there is None else there[near]
+    if rows.target.rows <= most:
+        return np.arange(rows.target.rows)
+    hashes = rows.hashed(schema, threads)
+    at = smallest_places(hashes, max(smallest.KEPT, most), rows.own_weights)
+    return at if len(at) <= most else at[smallest_places(hashes[at], most)]
 
 
-def places_of_contents(hashes: Hashes, most: int) -> Places:
-    """Return the places of all rows of so many contents of smallest hash, in the order of their hashes."""
-    wanted = float(most)
-    while wanted + 6 * wanted**0.5 < len(hashes):  # hashes are spread evenly: so many are below this, unless by chance
-        near = np.flatnonzero(hashes <= np.uint64((wanted + 6 * wanted**0.5) / len(hashes) * 2.0**64))
-        near = near[np.argsort(hashes[near], kind="stable")]
-        if number_contents(hashes[near])[-1:].sum() > most:
-            break
-        wanted *= 8  # there are copies
-    else:
-        near = np.argsort(hashes, kind="stable")
-    return near[number_contents(hashes[near]) <= most]
+def numbers_to_measure(counter: TableCounter, rows: Rows | None, binned: Collection[str], threads: int) -> Rows | None:
+    """Return numbers in a sample of rows, to measure what they tell of the class; None if all are in bins."""
+    columns = counter.of_numbers
+    if rows is None or all(column.name in binned for column in columns):
+        return None
+    names, most = [column.name for column in columns], measured_rows(len(columns))
+    if rows.target.rows > most:
+        at = smallest_places(rows.hashed(counter.schema, threads), most, rows.weights)
+        rows = replace(rows, source=rows.source.only(names)).take(np.sort(at))  # quicker in their order
+    numbers = np.array(block_numbers(rows.source, columns, 0, rows.source.rows), dtype=np.float64)
+    return Rows(frame_of(dict(zip(names, numbers.T, strict=True))), rows.target, rows.weights)
 
 
-def number_contents(ordered: Hashes) -> Longs:
-    """Return the number of each row's content, 1 for the first, given their hashes in order."""
-    return np.cumsum(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The rows of smallest hash of all that came; while they are few, all of them.
 
-
-def proportional_copies(copies: Longs, most: int) -> Longs:
-    """Return how many copies of each content are taken if there are too many: in proportion, and so many in sum.
-
-    >>> proportional_copies(np.array([1, 1, 10, 4]), 8).tolist(), proportional_copies(np.array([1, 2]), 8).tolist()
-    ([1, 0, 5, 2], [1, 2])
-    """
-    total = int(copies.sum())
-    if total <= most:
-        return copies
-    upto = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(copies)])
-    return np.diff((upto * most + total // 2) // total)
-
-
-def in_proportion(hashes: Hashes, proportion: float) -> Mask:
-    """Return which rows of a block are in a sample of about such a proportion of all rows, by their content.
-
-    It is for samples too large to be kept. Copies of a row are numbered within the block, and each is in the sample or
-    not by its number, so that few contents with many copies keep their proportions.
-    """
-    order = np.argsort(hashes, kind="stable")
-    ordered, number = hashes[order], np.empty(len(hashes), dtype=np.uint64)
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
-    number[order] = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    return (mix_hashes(hashes + number) >> np.uint64(11)).astype(np.float64) < proportion * 2.0**53
-
-
-class SamplePart(NamedTuple):
-    """Some rows with the codes of their classes, their weights, and what else is kept beside them."""
-
-    table: pa.Table
-    y: Codes
-    weights: Floats
-    bytes: Longs  # of the texts of each row whose words are counted
-    folds: Codes  # which fold each row is in; -1 if they are not split
-    copies: Longs  # how many rows of this content there are in this fold
-    hashes: Hashes  # all 0 while every row is kept
-
-    def take(self, at: Places) -> SamplePart:
-        """Return some of the rows, in this order."""
-        return SamplePart(
-            self.table.take(pa.array(at)),
-            self.y[at],
-            self.weights[at],
-            self.bytes[at],
-            self.folds[at],
-            self.copies[at],
-            self.hashes[at],
-        )
-
-    @staticmethod
-    def joined(parts: Sequence[SamplePart]) -> SamplePart:
-        """Return all rows of several parts; of the columns those that all of them have."""
-        tables = [part.table for part in parts]
-        names = set(tables[0].column_names).intersection(*(table.column_names for table in tables))
-        kept = [name for name in tables[0].column_names if name in names]  # columns may have been set aside meanwhile
-        table = pa.concat_tables([table.select(kept) for table in tables], promote_options="permissive")
-        arrays = zip(*(part[1:] for part in parts), strict=True)
-        return SamplePart(table.combine_chunks(), *map(np.concatenate, arrays))
-
-
-class RowSample:
-    """The sample of rows that come block by block. While they are few, all are kept, as they come.
-
-    Rows of no weight are not in it.
-
-    Parameters
-    ----------
-    hasher
-        Returns the hashes of rows, given the codes of their classes and their weights. None if the rows come with some
-        of their columns only, so that nobody else can know their hashes.
-    texts
-        Columns of texts whose words are counted, which may be long.
-    kept, whole : int
-        The rows of the sample, and up to how many rows all are kept; twice as many.
+    Samples add, and rows can be taken out of them again. Of more rows than are retained each content is there once,
+    with the number of its copies (in each fold, if rows are split). Rows of no weight are not in it.
     """
 
-    def __init__(
-        self, hasher: Hasher | None, texts: Sequence[str] = (), kept: int | None = None, whole: int | None = None
-    ) -> None:
-        self.hasher, self.texts = hasher, tuple(texts)
-        self.kept = KEPT if kept is None else kept
-        self.whole = 2 * self.kept if whole is None else whole
-        self._parts: list[SamplePart] = []
-        self._limit: np.uint64 | None = None  # the largest hash that is kept; None while all rows are
+    schema: Schema  # of the columns, by which rows are hashed
+    held: Rows | None = None
+    copies: Longs | None = None  # of each row that is held; None: one
+    limit: np.uint64 | None = None  # the largest hash of a row that is retained; None while all are
+    ordered: bool = False  # whether the rows that are held lie in the order of their hashes; else as they came
+    waiting: tuple[Rows, ...] = ()  # rows that came since, as they came
+    waiting_bytes: int = 0  # of their texts
+    most: int = field(default_factory=lambda: smallest.KEPT)  # how many contents are retained
+    whole: int = field(default_factory=lambda: smallest.KEPT)  # of up to so many rows, all are
 
     @classmethod
-    def of_part(
-        cls, part: SamplePart, limit: np.uint64 | None, hasher: Hasher | None, texts: Sequence[str] = ()
-    ) -> RowSample:
-        """Return the sample that `contents` described."""
-        sample = cls(hasher, texts)
-        sample._parts, sample._limit = [part], limit
-        return sample
+    def of(cls, rows: Rows, schema: Schema, threads: int = 1) -> Sample:
+        """Return the sample of rows that were counted."""
+        return cls(replace(schema, hints=())).plus(rows, threads).together(threads)
+
+    @classmethod
+    def of_files(cls, schema: Schema) -> Sample:
+        """Return the sample of no row of files yet: all are retained of up to twice as many as a model retains."""
+        return cls(replace(schema, hints=()), whole=2 * smallest.KEPT)
+
+    # -- what there is ------------------------------------------------------------------------------------------
 
     @property
     def complete(self) -> bool:
         """Whether all rows that came, and weigh something, are there."""
-        return bool(self._parts) and self._limit is None
+        return self.limit is None
 
     @property
-    def is_empty(self) -> bool:
-        """Whether no row came."""
-        return not self._parts
-
-    def apart(self) -> RowSample:
-        """Return the same sample; what one of the two takes in does not change the other."""
-        other = copy(self)
-        other._parts = list(self._parts)
-        return other
-
-    def without_values(self, names: Sequence[str]) -> RowSample:
-        """Return the same rows, whose cells in some columns are all missing: these have no type."""
-        other = copy(self)
-        other._parts = []
-        for part in self._parts:
-            table = part.table
-            for name in names:
-                table = table.set_column(table.column_names.index(name), name, pa.nulls(len(table)))
-            other._parts.append(part._replace(table=table))
-        return other
-
-    def recoded(self, places: Codes, hasher: Hasher | None) -> RowSample:
-        """Return the same rows, with other codes of their classes, by which the hasher goes."""
-        other = copy(self)
-        other.hasher = hasher
-        other._parts = [part._replace(y=places[part.y]) for part in self._parts]
-        return other
-
-    def keep(
-        self,
-        frame: Frame,
-        y: Codes,
-        weights: Floats | None,
-        folds: Codes | None = None,
-        hashes: Callable[[], Hashes] | None = None,
-    ) -> None:
-        """Look at more rows; who has their hashes at hand, or can make them quickly, gives them."""
-        weights, rows = np.ones(frame.rows) if weights is None else weights, frame.rows
-        table = pa.table({name: values.data for name, values in frame.columns.items()})
-        size, there, found = text_bytes(table, self.texts), weights > 0, np.zeros(rows, dtype=np.uint64)
-        if self._limit is None and not self._fits(int(np.count_nonzero(there)), int(size[there].sum())):
-            self._hash_all()
-        if self.hasher is None or self._limit is not None:
-            found = self._hashes(table, y, weights) if hashes is None else hashes()
-        if self._limit is not None:
-            there &= found <= self._limit
-            if np.count_nonzero(there) > self.kept:  # else there are no more contents than are kept
-                distinct = np.unique(found[there])
-                self._limit = self._limit if len(distinct) <= self.kept else distinct[self.kept - 1]
-                there &= found <= self._limit
-        folds = np.full(rows, -1, dtype=np.int32) if folds is None else folds
-        new = SamplePart(table, y, weights, size, folds, np.ones(rows, dtype=np.int64), found)
-        self._parts.append(new.take(np.flatnonzero(there)))
-        if self._limit is not None and self._large():
-            self._shrink()
-
-    def absorb(self, other: RowSample) -> None:
-        """Take in the sample of other rows, whose classes have the same codes."""
-        rows, size = other._rows, other._bytes
-        if other._limit is not None or (self._limit is None and not self._fits(rows, size)):
-            self._hash_all()
-        if self._limit is None:
-            self._parts += other._parts
-            return
-        if other._limit is None:
-            other = copy(other)
-            other._hash_all()
-        assert other._limit is not None
-        self._parts, self._limit = [*self._parts, *other._parts], min(self._limit, other._limit)
-        self._shrink()
-
-    def _hash_all(self) -> None:
-        """Go by hashes from now on, as not all rows can be kept."""
-        if self._limit is None:
-            self._limit = LARGEST_HASH
-            if self.hasher is not None:
-                self._parts = [part._replace(hashes=self._hashes(*part[:3])) for part in self._parts]
+    def total(self) -> int:
+        """How many rows there are, copies included."""
+        held = 0 if self.held is None else self.held.target.rows
+        waiting = sum(part.target.rows for part in self.waiting)
+        return waiting + (held if self.copies is None else int(self.copies.sum()))
 
     @property
-    def _rows(self) -> int:
-        return sum(len(part.y) for part in self._parts)
+    def nbytes(self) -> int:
+        """How many bytes the cells take."""
+        return sum(part.source.nbytes for part in (self.held, *self.waiting) if part is not None)
+
+    def rows(self, *, ordered: bool = True) -> Rows:
+        """Return the rows in the order of their hashes; while all are there, they may be wanted as they came.
+
+        Of more rows than are retained, each content has its proportion of them.
+        """
+        sample = self.in_order() if ordered or not self.complete else self.together()
+        held = sample._held
+        if sample.copies is None:
+            return replace(held, source=copy(held.source))  # what is noted of rows that are counted is not retained
+        times = sample.copies if sample.complete else proportional_copies(sample.copies, self.most)
+        return held.take(np.repeat(np.arange(len(times)), times))
 
     @property
-    def _bytes(self) -> int:
-        return sum(int(part.bytes.sum()) for part in self._parts)
+    def _held(self) -> Rows:
+        assert self.held is not None, "there are rows"
+        return self.held
 
-    def _fits(self, rows: int, size: int) -> bool:
-        """Return whether all rows can be kept if so many more come, with texts of so many bytes."""
-        rows, size = rows + self._rows, size + self._bytes
-        return rows <= self.whole and (size <= BYTES or rows <= FEWEST)
+    @property
+    def hashes(self) -> Hashes:
+        """The hashes of the rows that are held, by which they lie in order."""
+        hashes = self._held.hashes
+        assert hashes is not None, "rows in their order were hashed"
+        return hashes
 
-    def _large(self) -> bool:
-        """Return whether there is much more than the sample will have."""
-        return self._rows > 2 * self.kept or (self._bytes > 2 * BYTES and self._rows > 2 * FEWEST)
+    # -- more and fewer rows ------------------------------------------------------------------------------------
 
-    def _hashes(self, table: pa.Table, y: Codes, weights: Floats) -> Hashes:
-        assert self.hasher is not None, "hashes are given with the rows"
-        return self.hasher(frame_of(table), y, weights)
+    def plus(self, rows: Rows, threads: int = 1, hashes: Callable[[], Hashes] | None = None) -> Sample:
+        """Return these rows and more; `hashes` makes their hashes, and is called where they are needed."""
+        if hashes is not None and not self._fits(rows.target.rows, int(text_bytes(rows.source, self.schema).sum())):
+            rows.hashes = hashes()
+        rows = rows if rows.weights is None or rows.weights.all() else rows.take(np.flatnonzero(rows.weights > 0))
+        if not rows.target.rows:
+            return self
+        own = rows.owned(self.schema, self._places(rows, threads))
+        size = self.waiting_bytes + int(text_bytes(own.source, self.schema).sum())
+        sample = replace(self, waiting=(*self.waiting, own), waiting_bytes=size)
+        return sample.together(threads) if sample._is_due() else sample
 
-    def _shrink(self) -> None:
-        """Keep each content once for each fold, and of the contents those of the smallest hashes."""
-        joined, limit = SamplePart.joined(self._parts), LARGEST_HASH if self._limit is None else self._limit
-        order = np.lexsort((joined.folds, joined.hashes))
-        hashes, folds = joined.hashes[order], joined.folds[order]
-        content = np.append(True, hashes[1:] != hashes[:-1])
-        first = np.flatnonzero(np.append(True, content[1:] | (folds[1:] != folds[:-1])))
-        copies = np.add.reduceat(joined.copies[order], first)
-        part = joined.take(order[first])._replace(copies=copies)
-        rank = np.cumsum(content[first])  # of each content among all
-        size = np.cumsum(np.where(content[first], part.bytes, 0))
-        few = (rank <= self.kept) & ((size <= BYTES) | (rank <= FEWEST))
-        kept = int(np.count_nonzero(few & (part.hashes <= limit)))
-        if kept < len(part.hashes):
-            self._limit = part.hashes[kept - 1]
-        self._parts = [part.take(np.arange(kept))]
+    def _places(self, rows: Rows, threads: int) -> Places | None:
+        """Return the places of rows that may be retained where there are many more; None for all of them."""
+        n = rows.target.rows
+        if n <= self.whole and (self.complete or n <= WAITING):
+            return None
+        hashes = rows.hashed(self.schema, threads)
+        if self.limit is None:  # one more than can all be retained, which tells that they are too many
+            return np.sort(places_of_contents(hashes, self.whole + 1))
+        near = np.flatnonzero(hashes <= self.limit)
+        return near if len(near) <= self.most else near[np.sort(places_of_contents(hashes[near], self.most))]
 
-    def contents(self) -> tuple[SamplePart, np.uint64 | None]:
-        """Return each content once with its copies, and the largest hash that is kept; all rows while all are kept."""
-        if self._limit is None:
-            return SamplePart.joined(self._parts), None
-        self._shrink()
-        return self._parts[0], self._limit
+    def _fits(self, rows: int = 0, size: int = 0) -> bool:
+        """Return whether all rows can be retained if so many more come, with texts of so many bytes."""
+        if not self.complete or self.total + rows > self.whole:
+            return False
+        size += self.waiting_bytes
+        if self.held is not None and self.schema.of_kind("vectors"):
+            size += int(text_bytes(self.held.source, self.schema).sum())
+        return size <= BYTES or self.total + rows <= FEWEST
 
-    def rows(self) -> SamplePart:
-        """Return the rows of the sample: all of them as they came, or in the order of their hashes."""
-        if self._limit is None:
-            return SamplePart.joined(self._parts)
-        self._shrink()
-        (part,) = self._parts
-        times = proportional_copies(part.copies, self.kept)
-        return part.take(np.repeat(np.arange(len(times)), times))
+    def _is_due(self) -> bool:
+        """Return whether rows that wait are so many that they shall join the others."""
+        rows, held = sum(part.target.rows for part in self.waiting), 0 if self.held is None else self.held.target.rows
+        dicts = any(isinstance(part.source, FewRows) for part in self.waiting)
+        many = rows > (WAITING if dicts else max(WAITING, held))
+        return many or len(self.waiting) > CALLS or (self.complete and not self._fits())
+
+    def __add__(self, other: Sample) -> Sample:
+        if not isinstance(other, Sample):
+            return NotImplemented
+        a, b = self.together(), other.together()
+        if a.held is None or b.held is None:
+            return a if b.held is None else replace(b, schema=a.schema)
+        b = b if a.schema.columns == b.schema.columns else b.read_as(a.schema)
+        if a.limit is not None or b.limit is not None:
+            a, b = a.by_hash(), b.by_hash()
+        limits = [part.limit for part in (a, b) if part.limit is not None]
+        return replace(a._with(b), limit=min(limits, default=None)).shrunk()
+
+    def __sub__(self, part: Sample) -> Sample:
+        if not isinstance(part, Sample):
+            return NotImplemented
+        if part.held is None and not part.waiting:
+            return self
+        return self.without(replace(part.together(), limit=None).rows())  # no copy of a row may stay
+
+    def __mul__(self, weight: float) -> Sample:
+        sample = self.together()
+        if sample.held is None:
+            return sample
+        held, complete = sample.held, sample.complete
+        own = np.ones(held.target.rows) if held.weights is None else held.weights
+        # Of more rows than are retained, those stay that were chosen by their hashes, which are of the weights before.
+        held = replace(held, weights=own * weight, hashes=None if complete else held.hashes)
+        return replace(sample, held=held, ordered=sample.ordered and not complete)
+
+    __rmul__ = __mul__
+
+    def without(self, rows: Rows, threads: int = 1) -> Sample:
+        """Return these rows without some of them; a row that is not among them is refused if all are retained."""
+        whole, gone = self.in_order(threads), rows.hashed(self.schema, threads)
+        if rows.weights is not None:
+            gone = gone[rows.weights > 0]
+        if whole.held is None:
+            raise RowNotCounted(0)
+        left, unknown = remaining_copies(whole.hashes, whole.copies, gone)
+        if len(unknown) if whole.complete else whole._has_faded(threads):
+            return whole._lighter(rows, threads)
+        return whole._at(np.flatnonzero(left > 0), left)
+
+    def first_unknown(self, rows: Rows, threads: int = 1) -> int | None:
+        """Return the first of some rows that cannot have been counted: it would be here. None if none can be told."""
+        whole, hashes = self.in_order(threads), rows.hashed(self.schema, threads)
+        if whole._has_faded(threads):
+            return None
+        limit = LARGEST_HASH if self.limit is None else self.limit
+        known = np.zeros(0, dtype=np.uint64) if whole.held is None else whole.hashes
+        heavy = True if rows.weights is None else rows.weights > 0
+        unknown = np.flatnonzero(heavy & (hashes <= limit) & ~np.isin(hashes, known))
+        return int(unknown[0]) if len(unknown) else None
+
+    def _has_faded(self, threads: int) -> bool:
+        """Tell whether rows were chosen by hashes of other weights than they have now."""
+        if self.complete or self.held is None or self.held.weights is None or not self.ordered:
+            return False
+        return not np.array_equal(self.hashes, replace(self.held, hashes=None).hashed(self.schema, threads))
+
+    def _lighter(self, rows: Rows, threads: int) -> Sample:
+        """Return these rows less the weights of some: a row may stand for several, of which some are taken away."""
+        held = self._held
+        copies = np.ones(held.target.rows) if self.copies is None else self.copies
+        own = copies * (1.0 if held.weights is None else held.weights)
+        taken = np.ones(rows.target.rows) if rows.weights is None else rows.weights
+        bare = (replace(part, weights=None, own=None, by_class=None, hashes=None) for part in (held, rows))
+        known, gone = (part.hashed(self.schema, threads) for part in bare)
+        places: dict[int, list[int]] = {}
+        for index, content in enumerate(known.tolist()):
+            places.setdefault(content, []).append(index)
+        for row in np.flatnonzero(taken > 0).tolist():
+            weight = float(taken[row])
+            for index in places.get(int(gone[row]), []):
+                part = min(weight, float(own[index]))
+                own[index] -= part
+                weight -= part
+            if weight > 1e-9 * taken[row] and self.complete:
+                raise RowNotCounted(row)
+        lighter, left = own / copies, np.flatnonzero(own / copies > 1e-12 * (own / copies).max(initial=0.0))
+        after = replace(self, held=replace(held, weights=lighter))._at(left)
+        if not self.complete:
+            return after
+        return replace(after, held=replace(after._held, hashes=None), ordered=False).in_order(threads)
+
+    def labeled(self) -> Sample:
+        """Return the same without rows that have no label."""
+        sample = self.in_order()
+        if sample.held is None:
+            return sample
+        there = sample.held.target.codes >= 0
+        return sample if there.all() else sample._at(np.flatnonzero(there))
+
+    # -- how they lie -------------------------------------------------------------------------------------------
+
+    def _at(self, places: Places, copies: Longs | None = None) -> Sample:
+        """Return some of the rows that are held, and nothing of the others."""
+        held = self._held.take(places)
+        held = replace(held, source=without_unused_texts(held.source), target=held.target.without_unused_labels())
+        times = None if self.copies is None else (self.copies if copies is None else copies)[places]
+        return replace(self, held=held, copies=times)
+
+    def _with(self, other: Sample) -> Sample:
+        """Return this one with what both hold, in the order of their hashes if both are."""
+        held = Rows.joined([self._held, other._held], self.schema)
+        if not (self.ordered and other.ordered):
+            return replace(self, held=held, copies=None, ordered=False)
+        order = np.argsort(held.hashes, kind="stable")  # type: ignore[arg-type]  # both were hashed
+        both = self.copies is not None and other.copies is not None
+        copies = np.append(self.copies, other.copies)[order] if both else None  # type: ignore[arg-type]
+        return replace(self, held=held.take(order), copies=copies)
+
+    def together(self, threads: int = 1) -> Sample:
+        """Return the same, rows that came since put to the others."""
+        if not self.waiting:
+            return self
+        parts = frames_of_dicts(self.waiting, self.schema)
+        if self.limit is not None or any(part.hashes is not None for part in (self.held, *parts) if part is not None):
+            for part in parts if self.held is None else [self.held, *parts]:
+                part.hashed(self.schema, threads)
+        new, rest = Rows.joined(parts, self.schema), replace(self, waiting=(), waiting_bytes=0)
+        if self.limit is not None:
+            added = replace(rest, held=new, copies=None, ordered=False).by_hash(threads)
+            return (added if self.held is None else rest._with(added)).shrunk(threads)
+        held = new if self.held is None else Rows.joined([self.held, new], self.schema)
+        copies = None if self.copies is None else np.append(self.copies, np.ones(new.target.rows, dtype=np.int64))
+        return replace(rest, held=held, copies=copies, ordered=False).shrunk(threads)
+
+    def read_as(self, schema: Schema, untyped: Collection[str] = ()) -> Sample:
+        """Return the same rows, if all are retained, as another schema has their columns: so they are hashed again.
+
+        Some columns may have no type any more, for they hold no value at all.
+        """
+        sample = self.together()
+        if sample.held is None or not sample.complete:
+            return sample
+        source = sample.held.source.without_types(untyped) if untyped else sample.held.source
+        return replace(sample, schema=schema, held=replace(sample.held, source=source, hashes=None), ordered=False)
+
+    def without_values(self, names: Collection[str], schema: Schema) -> Sample:
+        """Return the same rows, whose cells in some columns are all missing: these have no type. Hashes stay."""
+        sample = replace(self.together(), schema=schema)
+        if sample.held is None or not names:
+            return sample
+        return replace(sample, held=replace(sample.held, source=sample.held.source.without_types(names)))
+
+    def only(self, schema: Schema) -> Sample:
+        """Return the same rows without columns that a schema lacks."""
+        sample = replace(self.together(), schema=replace(schema, hints=()))
+        if sample.held is None:
+            return sample
+        return replace(sample, held=replace(sample.held, source=sample.held.source.only(schema.names)))
+
+    def retained(self, schema: Schema, threads: int) -> Sample:
+        """Return what a model retains of the rows of files, of fewer than are looked at: as a schema has them."""
+        sample = replace(
+            self.together(threads), schema=replace(schema, hints=()), most=smallest.KEPT, whole=smallest.KEPT
+        )
+        if sample.held is None:
+            return sample
+        held = replace(sample.held, source=sample.held.source.on(schema), folds=None)
+        return replace(sample, held=held).shrunk(threads)
+
+    def in_order(self, threads: int = 1) -> Sample:
+        """Return the same in the order of their hashes."""
+        sample = self.together(threads)
+        if sample.held is None or sample.ordered:
+            return sample
+        order = np.argsort(sample.held.hashed(self.schema, threads), kind="stable")
+        copies = None if sample.copies is None else sample.copies[order]
+        return replace(sample, held=sample.held.take(order), copies=copies, ordered=True)
+
+    def by_hash(self, threads: int = 1) -> Sample:
+        """Return the same, each content once with its copies, or once in each fold; only those up to the limit."""
+        sample = self.in_order(threads)
+        if sample.held is None:
+            return sample
+        held, hashes, folds = sample.held, sample.hashes, sample.held.folds
+        copies = np.ones(len(hashes), dtype=np.int64) if sample.copies is None else sample.copies
+        if folds is not None:
+            order = np.lexsort((folds, hashes))
+            held, hashes, folds, copies = held.take(order), hashes[order], folds[order], copies[order]
+        new = np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)]
+        if folds is not None:
+            new[1:] |= folds[1:] != folds[:-1]
+        limit, first = LARGEST_HASH if sample.limit is None else sample.limit, np.flatnonzero(new)
+        times = np.add.reduceat(copies, first) if len(first) else copies
+        there = hashes[first] <= limit
+        weights = held.weights
+        if weights is not None and len(first) < len(weights):  # copies of which some have faded: the mean of them
+            mean = np.add.reduceat(copies * weights, first) / times
+            same = np.abs(mean - weights[first]) <= 1e-12 * weights[first]
+            weights = weights.copy()
+            weights[first] = np.where(same, weights[first], mean)
+            held = replace(held, weights=weights)
+        held = held if len(held.target.codes) == np.count_nonzero(there) else held.take(first[there])
+        return replace(sample, held=held, copies=times[there], limit=limit)
+
+    def shrunk(self, threads: int = 1) -> Sample:
+        """Return as many contents as are retained, if these are more."""
+        if self.held is None or self._fits():
+            return self
+        sample = self.by_hash(threads)
+        rank, size = number_contents(sample.hashes), text_bytes(sample._held.source, sample.schema)
+        first = np.append(True, rank[1:] > rank[:-1])[: len(rank)]
+        fits = (np.cumsum(np.where(first, size, 0)) <= BYTES) | (rank <= FEWEST)
+        count = int(np.count_nonzero((rank <= self.most) & fits))
+        if count == len(rank):
+            return sample
+        return replace(sample._at(np.arange(count)), limit=sample.hashes[count - 1])
 
 
-def text_bytes(table: pa.Table, texts: Sequence[str]) -> Longs:
-    """Return the bytes of some columns of texts in each row."""
-    found = np.zeros(table.num_rows, dtype=np.int64)
-    for name in texts:
-        found += pc.fill_null(pc.binary_length(table.column(name)), 0).to_numpy()
-    return found
+def frames_of_dicts(parts: Sequence[Rows], schema: Schema) -> list[Rows]:
+    """Return rows as frames; all that came as dicts are read at once."""
+    few = [part for part in parts if isinstance(part.source, FewRows)]
+    if not few:
+        return list(parts)
+    joined = Rows.joined(few, schema)
+    read = replace(joined, source=owned_frame(Frame(joined.source.columns, joined.source.rows)))
+    return [*(part for part in parts if not isinstance(part.source, FewRows)), read]
 
 
-# -- samples as bytes of Arrow -----------------------------------------------------------------------------------------
-
-
-# What stands beside the cells of a row, in this order, behind the columns of the table.
-BESIDE = tuple(SamplePart._fields[1:])
-
-
-def sample_to_bytes(sample: RowSample) -> bytes:
-    """Return a sample as an Arrow stream; the largest hash that is kept stands in its metadata."""
-    part, limit = sample.contents()
-    names = [*part.table.column_names, *("" for _ in BESIDE)]
-    arrays = [*part.table.columns, *(pa.array(getattr(part, name)) for name in BESIDE)]
-    said = {"limit": "" if limit is None else str(limit)}
-    table = pa.Table.from_arrays(arrays, names=names).replace_schema_metadata(said)
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd" if pa.Codec.is_available("zstd") else None)
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
-
-
-def sample_of_bytes(data: bytes, hasher: Hasher | None, texts: Sequence[str], classes: Places) -> RowSample:
-    """Return the sample in such bytes; the classes of its rows get other codes, given by those they have there."""
-    table = pa.ipc.open_stream(data).read_all()
-    limit = (table.schema.metadata or {}).get(b"limit", b"").decode()
-    own = table.num_columns - len(BESIDE)
-    beside = [table.column(own + at).to_numpy() for at in range(len(BESIDE))]
-    beside[0] = classes[beside[0]].astype(np.int32)
-    cells = table.select(list(range(own))).replace_schema_metadata(None).combine_chunks()
-    part = SamplePart(cells, *beside)
-    return RowSample.of_part(part, np.uint64(limit) if limit else None, hasher, texts)
+def remaining_copies(known: Hashes, copies: Longs | None, gone: Hashes) -> tuple[Longs, Hashes]:
+    """Return how often each content, in the order of their hashes, is left; and which are not there so often."""
+    if copies is None:  # rows of one content stand beside each other
+        left, rank = np.ones(len(known), dtype=np.int64), np.arange(len(known)) - np.searchsorted(known, known)
+        taken = np.searchsorted(np.sort(gone), known, side="right") - np.searchsorted(np.sort(gone), known)
+        left[rank < taken] = 0
+        there = np.searchsorted(known, gone, side="right") - np.searchsorted(known, gone)
+    else:
+        found, times = np.unique(gone, return_counts=True)
+        taken = np.zeros(len(known), dtype=np.int64)
+        same = np.isin(found, known)
+        taken[np.searchsorted(known, found[same])] = times[same]
+        left = copies - taken
+        place = np.minimum(np.searchsorted(known, gone), max(len(known) - 1, 0))
+        there = np.where(np.isin(gone, known), copies[place] if len(copies) else 0, 0)
+    found, which, times = np.unique(gone, return_inverse=True, return_counts=True)
+    return left, gone[there < times[which]]

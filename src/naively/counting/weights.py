@@ -8,17 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._linear_algebra import product
-from .._types import Codes, Floats, Label
-from ..data.target import SoftLabels, Target
+from .._types import Floats, Label
+from ..data.target import Target
 from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
 from ..errors.message import Message, MessagePart, Setting
 from ..stats import Counts
 from ..stats.arithmetic import MOST_WEIGHT
 from ..stats.counts import times_class_weights
-from .counter import TableCounter
-from .files import ByClass, FileRows, check_class_names
-from .rows import Rows
+from .files import FileRows, check_class_names
+from .rows import ByClass, Rows
 
 # Pseudo-counts are worth a row for each value: where ten rows weigh less than one, they say more than the rows do.
 LEAST = 0.1
@@ -30,17 +28,6 @@ ClassWeight = str | ByClass | None  # the setting: "balanced", or a weight for e
 
 
 # -- weights of rows -------------------------------------------------------------------------------------------------
-
-
-def are_copies(weights: Floats | None, y: Codes) -> bool:
-    """Return whether row weights count copies of rows, as whole numbers do unless they follow from the class alone."""
-    if weights is None:
-        return True
-    if (weights != np.floor(weights)).any():
-        return False
-    first = np.zeros(int(y.max()) + 1)
-    first[y] = weights
-    return bool((weights != first[y]).any() or np.ptp(weights) == 0)
 
 
 def left_out_weights(weights: Floats, copies: bool) -> Floats:
@@ -72,12 +59,7 @@ def class_weights_of(setting: ClassWeight, rows: Rows, declared: Sequence[Label]
     """Return the weight of a row of each class, from the rows themselves."""
     if setting is None:
         return None
-    target, own = rows.target, np.ones(rows.target.rows) if rows.weights is None else rows.weights
-    if isinstance(target, SoftLabels):
-        return class_weights(setting, target.labels, product(own, target.proportions), declared)
-    there = target.codes >= 0
-    sums = np.bincount(target.codes[there], own[there], len(target.labels)).astype(np.float64)
-    return class_weights(setting, target.labels, sums, declared)
+    return class_weights(setting, rows.target.labels, rows.target.totals(rows.weights), declared)
 
 
 def with_class_weights(rows: Rows, weights: ByClass | None) -> Rows:
@@ -85,8 +67,9 @@ def with_class_weights(rows: Rows, weights: ByClass | None) -> Rows:
     if weights is None:
         return rows
     factors = np.array([weights.get(label, 1.0) for label in rows.target.labels])
-    if isinstance(rows.target, SoftLabels):
-        target = rows.target._replace(proportions=rows.target.proportions * factors)
+    proportions = rows.target.proportions
+    if proportions is not None:
+        target = Target.of_proportions(rows.target.labels, proportions * factors, rows.target.dtype)
         return replace(rows, target=target, by_class=weights, own=rows.own_weights)
     product = np.append(factors, 1.0)[rows.target.codes]  # code -1, a row without a label, takes the last
     product = product if rows.weights is None else product * rows.weights
@@ -136,20 +119,6 @@ def refuse_balanced(setting: ClassWeight, what: str) -> None:
             Setting("class_weight", {"spam": 3.0}),
             ".",
         )
-
-
-def row_weights_of(counter: TableCounter, rows: Rows | FileRows) -> ByClass | None:
-    """Return the weight of the heaviest row of each class; None if weights count copies of rows, or there are none."""
-    heaviest, labels = None, list(counter.classes.places)
-    if isinstance(rows, FileRows):
-        heaviest = rows.heaviest
-    elif (
-        isinstance(rows.target, Target) and rows.weights is not None and not are_copies(rows.weights, rows.target.codes)
-    ):
-        places = np.append(counter.classes.codes(rows.target.labels), 0)  # a row without a label weighs nothing
-        heaviest = np.zeros(len(labels))
-        np.maximum.at(heaviest, places[rows.target.codes], rows.weights)
-    return None if heaviest is None else dict(zip(labels, heaviest.tolist(), strict=False))
 
 
 # -- the scale of weights ----------------------------------------------------------------------------------------------

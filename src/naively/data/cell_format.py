@@ -198,11 +198,6 @@ def readable_grammar(written: CellFormat) -> str:
     return f"{own}|{grammar(replace(written, prefix='', suffix='', thousands=''))}|{POINTED}"
 
 
-def are_readable(texts: pa.Array, written: CellFormat) -> pa.Array:
-    """Return which texts of an Arrow array are read as numbers in a column whose numbers are written so."""
-    return pc.match_substring_regex(texts, readable_grammar(written))
-
-
 def numbers_from(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return texts that are numbers written so, or plain ones, as float64."""
     pointed = pc.match_substring_regex(texts, POINTED) if written.decimal == "," else None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from .._types import CellLike, ColumnLike, TableLike
+from .._types import CellLike, ColumnLike, Places, TableLike
 from ..errors import InvalidInput, infinite_cell
 from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
@@ -16,7 +17,7 @@ from ..stats.axis import is_missing
 from .cell_format import USUAL, exact_names
 from .cells import CellType, NotRead, convert_cells, one_number
 from .column import Column, same_kind
-from .frame import is_sequence
+from .frame import Frame, FrameColumn, frame_of_rows, is_sequence
 from .schema import Schema, likely
 from .values import another_type, kind_for, plain_cell, seconds, time_texts, type_of_value
 
@@ -25,6 +26,48 @@ FEW = 16
 
 Reader = Callable[[CellLike], CellLike]  # from a cell to its code or number
 PLAIN = frozenset((str, float, int, bool, type(None)))
+
+
+class FewRows(Frame):
+    """A few rows as dicts, which are counted value by value; columns are made of them when they are asked for."""
+
+    def __init__(self, dicts: Sequence[Mapping[str, CellLike]], schema: Schema) -> None:
+        self.dicts, self.of_dicts, self.rows = dicts, schema, len(dicts)
+        self.named, self.matrix, self.texts = True, None, False
+
+    @cached_property
+    def columns(self) -> dict[str, FrameColumn]:  # type: ignore[override]  # made when they are asked for
+        """The columns of the schema."""
+        return frame_of_rows(self.dicts).on(self.of_dicts).columns
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.of_dicts.names
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are, which are too few to share among threads."""
+        return 0
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the cells take."""
+        return 64 * sum(map(len, self.dicts))
+
+    @property
+    def is_storable(self) -> bool:  # type: ignore[override]  # it is looked for when somebody asks
+        """Whether Arrow can hold the cells: half a pair of surrogates it cannot."""
+        texts = (cell for row in self.dicts for cell in row.values() if isinstance(cell, str) and not cell.isascii())
+        return not any("\ud800" <= letter <= "\udfff" for text in texts for letter in text)
+
+    def on(self, schema: Schema) -> Frame:
+        """Return the columns of a schema."""
+        return self if schema.columns == self.of_dicts.columns else super().on(schema)
+
+    def take(self, at: Places) -> FewRows:
+        """Return some rows, in this order."""
+        return FewRows([self.dicts[row] for row in at], self.of_dicts)
 
 
 def few_rows(X: TableLike, schema: Schema | None) -> list[Mapping[str, CellLike]] | None:

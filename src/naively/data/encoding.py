@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from .. import _kernels
 from .._threads import WORTHWHILE, in_threads
-from .._types import AnyArray, Codes, Label, Matrix
+from .._types import AnyArray, Codes, Label
 from ..errors import InvalidInput, RowRefused, infinite_cell
 from ..errors.message import RowNumber, Setting
 from ..families import Bernoulli, Bins, Ordinal, Poisson
@@ -197,8 +197,3 @@ def block_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int,
             row = int(np.argmax(below))
             raise RowRefused(begin + row, column.name, f"{numbers[row, at]:g}", NEVER_NEGATIVE)
     return numbers
-
-
-def block_vectors(frame: Frame, column: Column, begin: int, end: int) -> Matrix:
-    """Return some rows of a column of vectors."""
-    return frame.vectors(column.name)[begin:end]

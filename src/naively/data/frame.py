@@ -6,13 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
 from .._threads import WORTHWHILE, in_threads
-from .._types import AnyArray, CellLike, ColumnLike, Label, Matrix, Objects, Places, TableLike
+from .._types import AnyArray, CellLike, Codes, ColumnLike, Label, Matrix, Objects, Places, TableLike
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from ..families import Ordinal
@@ -29,8 +30,29 @@ FrameColumn = ColumnValues | Matrix
 MATRIX, TEXT = "X", "text"
 
 
+class EncodedCells(NamedTuple):
+    """What a counter has made of the cells of a frame: codes and numbers, [row, column]; known by its vocabularies."""
+
+    words: object
+    codes: Codes | None
+    numbers: AnyArray | None
+
+    def take(self, at: Places) -> EncodedCells:
+        """Return the cells of some rows."""
+        codes, numbers = (None if part is None else columnwise(part, at) for part in (self.codes, self.numbers))
+        return EncodedCells(self.words, codes, numbers)
+
+
+def columnwise(matrix: AnyArray, rows: Places) -> AnyArray:
+    """Return some rows of a matrix, which lies column by column as before."""
+    return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T
+
+
 class Frame:
     """Named columns of the same length, where they lie. A matrix of numbers is kept whole, too."""
+
+    encoded: EncodedCells | None = None  # while a model is fitted to rows that were counted
+    is_storable = True  # whether Arrow can hold the cells
 
     def __init__(
         self,
@@ -48,6 +70,11 @@ class Frame:
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(self.columns)
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return self.rows * len(self.columns)
 
     def schema(self, families: FamilySettings | Schema | None = None) -> Schema:
         """Return what the columns are, by their types alone; one that is empty yet is what its family says."""
@@ -136,7 +163,9 @@ class Frame:
             values = self.columns.values()
             taken = in_threads(lambda v: v.take(at) if isinstance(v, ColumnValues) else v[at], values, several)
             columns = dict(zip(self.columns, taken, strict=True))
-        return Frame(columns, len(at), named=self.named, matrix=matrix)
+        some = Frame(columns, len(at), named=self.named, matrix=matrix)
+        some.encoded = None if self.encoded is None else self.encoded.take(at)
+        return some
 
     def text_bytes(self, name: str) -> float:
         """Return about how many bytes the values of a column take."""
@@ -146,6 +175,13 @@ class Frame:
     def vectors(self, name: str) -> Matrix:
         """Return a column of vectors."""
         return self.columns[name]
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the cells take."""
+        if self.matrix is not None:
+            return int(self.matrix.nbytes)
+        return sum(int(getattr(values.data, "nbytes", 0)) for values in self.columns.values())
 
     def without_types(self, names: Collection[str]) -> Frame:
         """Return the same, some columns without a type, as all their cells are missing."""

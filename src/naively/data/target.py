@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import datetime
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from .. import _kernels
 from .._frames import is_of_pandas
-from .._types import AnyArray, ColumnLike, DType, Floats, Label, TableLike
+from .._linear_algebra import product
+from .._types import AnyArray, Codes, ColumnLike, DType, Floats, Label, Mask, Places, TableLike
 from ..errors import InvalidInput
 from ..errors.message import Message, PythonOnly, RowNumber
 from ..stats.axis import is_missing
@@ -33,29 +34,100 @@ MANY_LABELS = 1_000
 
 
 class Target(NamedTuple):
-    """The different labels of some rows, which of them each row has (-1: none), and the type to give them back in."""
+    """The classes of some rows: each label once, and which of them each row has (-1: none).
+
+    A row may belong to several classes by proportions (a soft label); its code is that of the largest one then.
+    """
 
     labels: list[Label]
-    codes: npt.NDArray[np.int32]
-    dtype: DType
+    codes: Codes
+    dtype: DType  # to give labels back in
+    proportions: Floats | None = None  # [row, class]; None if every row has one class
+
+    @classmethod
+    def of_proportions(cls, labels: list[Label], proportions: Floats, dtype: DType) -> Target:
+        """Return the classes of rows with soft labels."""
+        return cls(labels, proportions.argmax(axis=1).astype(np.int32), dtype, np.ascontiguousarray(proportions))
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
         return len(self.codes)
 
-
-class SoftLabels(NamedTuple):
-    """Of each row, how much of it belongs to each class: soft labels."""
-
-    labels: list[Label]
-    proportions: Floats  # [row, class]
-    dtype: DType
+    @property
+    def soft(self) -> bool:
+        """Whether rows have soft labels."""
+        return self.proportions is not None
 
     @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return len(self.proportions)
+    def used(self) -> Mask:
+        """Which classes a row has."""
+        if self.proportions is not None:
+            return np.asarray((self.proportions != 0).any(axis=0))
+        return np.asarray(np.bincount(self.codes[self.codes >= 0], minlength=len(self.labels)) > 0)
+
+    def take(self, at: Places) -> Target:
+        """Return the classes of some rows, in this order."""
+        codes, proportions = np.ascontiguousarray(self.codes[at]), self.proportions
+        return self._replace(codes=codes, proportions=None if proportions is None else proportions[at])
+
+    def pairs(self, weights: Floats | None, rows: slice = slice(None)) -> Iterator[tuple[Codes, Floats | None]]:
+        """Yield the rows with a class and a weight each: once, or with soft labels once for each class."""
+        weights = None if weights is None else weights[rows]
+        if self.proportions is None:
+            yield self.codes[rows], weights
+            return
+        for code, shares in enumerate(self.proportions[rows].T):
+            own = np.ascontiguousarray(shares if weights is None else shares * weights)
+            if own.any():
+                yield np.full(len(own), code, dtype=np.int32), own
+
+    def totals(self, weights: Floats | None) -> Floats:
+        """Return what the rows of each class weigh."""
+        own = np.ones(self.rows) if weights is None else weights
+        if self.proportions is not None:
+            return product(own, self.proportions)
+        return np.bincount(self.codes[there := self.codes >= 0], own[there], len(self.labels)).astype(np.float64)
+
+    def on(self, labels: Sequence[Label]) -> Target:
+        """Return the same classes, numbered by other labels, among which all of these are."""
+        if list(labels) == self.labels:
+            return self
+        place = {label: code for code, label in enumerate(labels)}
+        places = np.array([*(place[label] for label in self.labels), -1], dtype=np.int32)
+        proportions = None
+        if self.proportions is not None:
+            proportions = np.zeros((self.rows, len(place)))
+            proportions[:, places[:-1]] = self.proportions
+        return Target(list(labels), places[self.codes], self.dtype, proportions)
+
+    def without_unused_labels(self) -> Target:
+        """Return the same classes without labels that no row has."""
+        used = self.used
+        if used.all():
+            return self
+        labels = [label for label, there in zip(self.labels, used.tolist(), strict=True) if there]
+        codes = np.append(np.where(used, np.cumsum(used) - 1, 0), -1).astype(np.int32)[self.codes]
+        return Target(labels, codes, self.dtype, None if self.proportions is None else self.proportions[:, used])
+
+    def as_proportions(self) -> Floats:
+        """Return how much of each row belongs to each class: all of it to the only one, if it has one."""
+        if self.proportions is not None:
+            return self.proportions
+        found = np.zeros((self.rows, len(self.labels)))
+        there = np.flatnonzero(self.codes >= 0)
+        found[there, self.codes[there]] = 1.0
+        return found
+
+    @staticmethod
+    def joined(parts: Sequence[Target]) -> Target:
+        """Return the classes of several parts, one after the other; soft labels if one of them has such."""
+        labels = list(dict.fromkeys(label for part in parts for label in part.labels))
+        dtype = next((part.dtype for part in parts if part.labels), parts[0].dtype)
+        parts = [part.on(labels) for part in parts]
+        if any(part.soft for part in parts):
+            return Target.of_proportions(labels, np.concatenate([part.as_proportions() for part in parts]), dtype)
+        return Target(labels, np.concatenate([part.codes for part in parts]), dtype)
 
 
 def single(y: ColumnLike) -> Label:
@@ -64,7 +136,7 @@ def single(y: ColumnLike) -> Label:
     return label
 
 
-def target_of(y: ColumnLike) -> Target | SoftLabels:
+def target_of(y: ColumnLike) -> Target:
     """Return the classes of rows: a vector of labels, or a frame whose columns are the classes."""
     if y is None:
         raise InvalidInput("requires y to be passed, but the target y is None: give the class of each row.")
@@ -73,7 +145,7 @@ def target_of(y: ColumnLike) -> Target | SoftLabels:
     if (hasattr(y, "columns") and np.ndim(y) == 2) or isinstance(y, dict):
         frame = frame_of(y)
         if len(frame.columns) > 1:
-            return shares_of(frame)
+            return soft_labels_of(frame)
         y = next(iter(frame.columns.values())).data
     if hasattr(y, "__array__") and not hasattr(y, "dtype"):
         y = y if hasattr(y, "type") else np.asarray(y)
@@ -153,7 +225,7 @@ def labels_of_objects(y: AnyArray) -> Target:
     return Target(labels, codes, type_for(labels, y.dtype))
 
 
-def whole_labels(y: ColumnLike) -> tuple[list[Label], npt.NDArray[np.int32]] | None:
+def whole_labels(y: ColumnLike) -> tuple[list[Label], Codes] | None:
     """Return labels that are whole numbers close to each other, sorted, and which of them each row has; else None."""
     if not isinstance(y, np.ndarray) or y.dtype.kind not in "iu" or len(y) < MANY_LABELS:
         return None
@@ -201,7 +273,7 @@ def check_numbers(labels: list[Label]) -> None:
             )
 
 
-def shares_of(frame: TableLike) -> Target | SoftLabels:
+def soft_labels_of(frame: TableLike) -> Target:
     """Return soft labels: the columns are the classes, the cells how much of the row belongs to each."""
     table = np.column_stack([values.numbers(0, frame.rows) for values in frame.columns.values()])
     wrong = np.flatnonzero(~(table >= 0).all(axis=1) | ~np.isfinite(table).all(axis=1))
@@ -213,4 +285,4 @@ def shares_of(frame: TableLike) -> Target | SoftLabels:
     labels, dtype = list(frame.names), np.dtype(object)
     if ((table == 0) | (table == 1)).all() and (table.sum(axis=1) == 1).all():
         return Target(labels, table.argmax(axis=1).astype(np.int32), dtype)  # every row has one class: no soft label
-    return SoftLabels(labels, table, dtype)
+    return Target.of_proportions(labels, table, dtype)

@@ -20,10 +20,8 @@ from .._types import JsonObject, Label
 from ..counting.cache import CountsCache, file_fingerprint
 from ..counting.counter import TableCounter
 from ..counting.files import MOST_LABELS, FileRows, set_aside_hint
-from ..counting.kept_rows import KeptRows
 from ..counting.notes import about_cells, about_labels
-from ..counting.rows import checked_classes, with_hints
-from ..counting.weights import row_weights_of
+from ..counting.reading import checked_classes
 from ..data import model_file
 from ..data.schema import Schema
 from ..errors import UnreadableFile
@@ -177,7 +175,7 @@ class CachedFiles:
         """Return the rows of one of the files; progress is that of all files."""
         rows, source = self.rows, self.rows.source
         alone = replace(rows, source=source.alone(at), set_aside=[], rows=0, counted=0, skipped=0, gaps=Counter())
-        alone = replace(alone, found={}, first=None, sampling=self.models, passes=(0, 1))
+        alone = replace(alone, found={}, first=None, sampling="rows" if self.models else "nothing", passes=(0, 1))
         if (progress := rows.progress) is not None:
             sizes, before = [source.bytes(one) for one in range(len(source.paths))], rows.rows
             done = sum(sizes[:at])
@@ -259,16 +257,16 @@ def model_of_rows(
     Where all rows are kept, nothing is fitted to them: it is fitted to those of all files.
     """
     counter.drop_types(parameters.families or ())
-    kept = KeptRows.of_file(rows, counter, parameters.threads)
+    kept = rows.retained(counter, parameters.threads)
     if not (keep_rows and kept.complete):
         state = counted_state(parameters, counter, rows)
         return FittedClassifier(parameters, replace(state, kept=kept if keep_rows else None))
-    schema = with_hints(counter, rows)
+    schema = replace(counter.schema, hints=rows.hints(counter))
     state = FittedState(
         LiveCounts(schema, counter=counter),
         schema,
         rows.label_type,
-        row_weights=row_weights_of(counter, rows),
+        row_weights=rows.heaviest(counter),
         kept=kept,
         fitted_rows=float(counter.rows.sum()),
     )

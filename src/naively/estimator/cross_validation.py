@@ -11,10 +11,10 @@ import numpy as np
 from .._types import Codes, ColumnLike, Floats, Mask, Places, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows, LabeledBlock
+from ..counting.reading import checked_classes, labeled_rows, rows_of_file
 from ..counting.row_hash import RowHasher, frame_hashes
-from ..counting.rows import Rows, checked_classes, labeled_rows, rows_of_file
-from ..counting.sample import in_proportion
-from ..counting.sampled_rows import sampled_file
+from ..counting.rows import Rows
+from ..counting.smallest import in_proportion
 from ..counting.weights import check_scale, check_scale_of_file, class_weights, class_weights_of, with_class_weights
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
@@ -173,7 +173,7 @@ def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = 
     Where all rows were kept while they were counted, they are answered as the same table in memory would be.
     """
     which, seed = range(len(rows.source.paths)), seed_from_random_state(parameters.random_state)
-    rows.gathering = True
+    rows.sampling = "rows"
     declared = checked_classes(parameters.classes, rows)
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
     rows.passes = rows.passes[0], rows.passes[0] + 2  # the second to score
@@ -185,20 +185,20 @@ def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = 
         counter.absorb(part)
     counter.drop_types(parameters.families or ())
     if rows.sample is not None and rows.sample.complete:
-        tests = fold_rows(sampled_file(rows, counter), folds, seed)
-        return _fit_in_memory(parameters, rows, counter, tests, tuning)
+        return _fit_in_memory(parameters, rows, counter, folds, seed, tuning)
     return _fit_in_passes(parameters, rows, counter, parts, seed, tuning)
 
 
 def _fit_in_memory(
-    parameters: Parameters, rows: FileRows, counter: TableCounter, tests: Sequence[Places], tuning: str
+    parameters: Parameters, rows: FileRows, counter: TableCounter, folds: int, seed: int, tuning: str
 ) -> FoldFit:
     """Fit to rows that are all in memory, and score their folds as `cross_validate` does."""
-    sample, schema = sampled_file(rows, counter), counter.schema
+    sample, schema = rows.sampled(counter), counter.schema
+    assert sample is not None, "all rows were kept"
     state = counted_state(parameters, counter, rows)
     rows.finish()
     held = state.tuning if tuning == "fixed" and parameters.leaves_choices else None
-    splits = [(None, test) for test in tests]
+    splits = [(None, test) for test in fold_rows(sample, folds, seed)]
     scores = scores_of_folds(parameters, sample, schema if held is None else state.schema, splits, held)
     if state.tuning.learned is None:
         return state, scores, None
@@ -210,7 +210,7 @@ def _fit_in_passes(
 ) -> FoldFit:
     """Fit to rows of which some were kept, and score folds in one more pass."""
     folds = len(parts)
-    others = _samples_without(sampled_file(rows, counter) if rows.sampling else None, rows, folds)
+    others = _samples_without(rows.sampled(counter) if parameters.leaves_choices else None, folds)
     state = counted_state(parameters, counter, rows)
     whole, held = state.counts.value, state.tuning if tuning == "fixed" else None
     kinds = [parameters.model] if state.tuning.learned is None else [parameters.model, "textbook"]
@@ -252,13 +252,11 @@ def _fold_assignment(counter: TableCounter, folds: int, seed: int) -> Callable[[
     return lambda part: stratified.assign(list(counter.classes.places), part.y, part.own)
 
 
-def _samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Rows | None]:
+def _samples_without(sample: Rows | None, folds: int) -> list[Rows | None]:
     """Return the rows of a sample that are not in each fold; None if no sample was kept."""
     if sample is None:
         return [None] * folds
-    assert rows.sample is not None, "a sample was kept"
-    fold = rows.sample.rows().folds
-    return [rows_at(sample, np.flatnonzero(fold != at)) for at in range(folds)]
+    return [rows_at(sample, np.flatnonzero(sample.folds != at)) for at in range(folds)]
 
 
 def _weighed_anew(

@@ -12,10 +12,11 @@ import pyarrow as pa
 from .._types import AnyArray, Codes, ColumnLike, Floats, Longs, Places, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows, each_block
+from ..counting.reading import labeled_rows, rows_of_file
 from ..counting.row_hash import content_order
-from ..counting.rows import Rows, check_widths, count_rows, labeled_rows, rows_of_file
-from ..counting.weights import are_copies, with_class_weights
-from ..data.frame import Frame, frame_of
+from ..counting.rows import Rows, are_copies, check_widths
+from ..counting.weights import with_class_weights
+from ..data.frame import frame_of
 from ..errors import InvalidInput, NotASubset
 from ..errors.message import RowNumber, Setting
 from ..families.family import row_weights
@@ -55,8 +56,7 @@ def scores_by_leave_one_out(
         return joined_scores(parts)
     rows = rows_with_weight(labeled_rows(X, y, target, sample_weight, parameters.unlabelled, state.schema))
     model, counts = fitted.model, fitted.counts
-    if isinstance(rows.source, Frame):
-        check_widths(rows.source, model.schema, counts)
+    check_widths(rows.source, model.schema, counts)
     found = answers_without_rows(fitted, rows, with_class_weights(rows, state.class_weights))
     classes = counts.classes.labels
     how = (*costs_of_scores(parameters, classes), found.tuning, found.folds)
@@ -175,7 +175,7 @@ def refuse_uncounted(fitted: FittedClassifier, rows: Rows, heavy: Rows) -> None:
             raise InvalidInput(RowNumber(first), f" was never counted. {GIVE}")
     counts = state.counts.value
     part = TableCounter(state.schema, tuple(counts.classes.fixed))
-    count_rows(part, heavy, threads)
+    heavy.count(part, threads)
     try:
         Counts(counts.classes, counts.rows, counts.columns, state.schema) - part.value()
     except NotASubset as error:

@@ -10,20 +10,17 @@ from .._threads import WORTHWHILE, shared_threads
 from .._types import Label
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
-from ..counting.kept_rows import KeptRows
 from ..counting.notes import about_target, is_doubtful
-from ..counting.rows import Rows, checked_classes, count_rows, weightless, with_hints
-from ..counting.sampled_rows import numbers_to_measure, sampled_file
+from ..counting.reading import checked_classes
+from ..counting.rows import Rows, weightless
+from ..counting.sample import Sample, numbers_to_measure
 from ..counting.weights import (
     check_scale,
     check_scale_of_file,
     class_weights_of,
-    row_weights_of,
     set_file_weights,
     with_class_weights,
 )
-from ..data.frame import frame_of
-from ..data.target import SoftLabels
 from ..errors import TargetWarning, levels_to_caller
 from ..model.em import EMSettings, Expected, fit_em
 from ..stats import Counts
@@ -40,7 +37,7 @@ def fit_rows(
     to_come: Sequence[Label] = (),
     *,
     normalize_weight: bool = False,
-    kept: KeptRows | None = None,
+    kept: Sample | None = None,
 ) -> FittedState:
     """Return the state of these rows; classes that are to come may have weights already.
 
@@ -53,7 +50,7 @@ def fit_rows(
         return _fit_table(parameters, rows, to_come, kept)
 
 
-def _fit_table(parameters: Parameters, rows: Rows, to_come: Sequence[Label], kept: KeptRows | None) -> FittedState:
+def _fit_table(parameters: Parameters, rows: Rows, to_come: Sequence[Label], kept: Sample | None) -> FittedState:
     """Return the state of the rows of a table."""
     declared, given = checked_classes(parameters.classes, rows), rows
     if kept is None:  # weights of kept rows may have faded, which nobody has to change
@@ -62,7 +59,7 @@ def _fit_table(parameters: Parameters, rows: Rows, to_come: Sequence[Label], kep
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
     labelled = weightless(rows, declared)
     sampling = parameters.leaves_choices or bool(counter.of_numbers)
-    count_rows(counter, labelled, parameters.threads, sampling=sampling)
+    labelled.count(counter, parameters.threads, sampling)
     unlabelled = UnlabeledRows.of(rows) if parameters.unlabelled == "em" else None
     counter.drop_types(parameters.families or (), () if unlabelled is None else unlabelled.filled())
     state = None if unlabelled is None else _default_state(parameters, counter, labelled, unlabelled)
@@ -70,7 +67,7 @@ def _fit_table(parameters: Parameters, rows: Rows, to_come: Sequence[Label], kep
         expected = None if unlabelled is None else _expected(parameters, rows, counter.value(), declared)
         state = counted_state(parameters, counter, labelled, expected)
     if parameters.leaves_choices:
-        kept = kept or KeptRows.of(replace(given, hashes=labelled.hashes), state.schema, parameters.threads)
+        kept = kept or Sample.of(replace(given, hashes=labelled.hashes), state.schema, parameters.threads)
         if unlabelled is None or kept.complete:  # of rows without a label, all are needed to learn from them anew
             state = replace(state, kept=kept)
     return state
@@ -94,7 +91,7 @@ def _fit_file(parameters: Parameters, rows: FileRows, to_come: Sequence[Label], 
     declared = prepare_file(parameters, rows, to_come, normalize_weight)
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
     rows.source.keep_no_more()
-    count_rows(counter, rows, parameters.threads)
+    rows.count(counter, parameters.threads)
     counter.drop_types(parameters.families or ())
     state = counted_state(parameters, counter, rows)
     check_scale_of_file(rows)
@@ -107,7 +104,7 @@ def prepare_file(
     """Set how rows of files are counted: their weights, and whether a sample is kept; return the declared classes."""
     declared = checked_classes(parameters.classes, rows)
     check_no_em(parameters)
-    rows.sampling = parameters.leaves_choices
+    rows.sampling = "rows" if parameters.leaves_choices else "numbers"
     set_file_weights(rows, parameters.class_weight, [*declared, *to_come], normalize_weight)
     return declared
 
@@ -120,28 +117,31 @@ def counted_state(
 ) -> FittedState:
     """Return the state of rows that a counter has counted, with what the settings leave to them to choose."""
     if counter.schema.empty and isinstance(rows, Rows):
-        rows = replace(rows, source=frame_of(rows.source).on(counter.schema))
-    schema = with_hints(counter, rows)
+        rows = replace(rows, source=rows.source.on(counter.schema))
+    schema = replace(counter.schema, hints=rows.hints(counter))
     state = FittedState(
         LiveCounts(schema, counter=counter),
         schema,
         rows.label_type,
         rows.named,
         class_weights=rows.by_class,
-        row_weights=row_weights_of(counter, rows),
+        row_weights=rows.heaviest(counter),
         expected=expected,
-        has_soft_labels=isinstance(rows.target, SoftLabels),
+        has_soft_labels=rows.target.soft,
     )
     tuner = Tuner(parameters, state)
-    if not isinstance(rows, FileRows):
-        state = tuner.fit(rows)
-    elif rows.sampling:
-        state = tuner.fit(with_class_weights(sampled_file(rows, counter), rows.by_class))
-        state = replace(state, kept=KeptRows.of_file(rows, counter, parameters.threads))
+    if isinstance(rows, FileRows):
+        sample = rows.sampled(counter)
+        some = None if sample is None else with_class_weights(sample, rows.by_class)
+        if parameters.leaves_choices and some is not None:
+            state = replace(tuner.fit(some), kept=rows.retained(counter, parameters.threads))
+    else:
+        some, state = rows, tuner.fit(rows)
     binned = () if state.tuning.learned is None else state.tuning.learned.joint.grid.names
-    some = numbers_to_measure(counter, rows, binned, parameters.threads)
-    information = None if some is None else NumberInformation(some)
-    return replace(state, information=information, fitted_rows=float(counter.rows.sum()))
+    total = float(counter.rows.sum())
+    some = numbers_to_measure(counter, some, binned, parameters.threads)
+    information = None if some is None else NumberInformation(some, total)
+    return replace(state, information=information, fitted_rows=total)
 
 
 def _expected(parameters: Parameters, rows: Rows, counts: Counts, declared: Sequence[Label]) -> Expected | None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from .._types import Floats, Label, Places
 from ..counting.counter import TableCounter
-from ..counting.rows import Rows, checked_classes, count_rows
+from ..counting.reading import checked_classes
+from ..counting.rows import Rows
 from ..counting.weights import weighted_counts, with_class_weights
 from ..data.schema import Schema
 from ..errors import InvalidInput, TextbookFallbackWarning, levels_to_caller
@@ -118,7 +119,7 @@ def _answer_folds(
     try:
         parts = counted_apart(counter, held_out, threads)
     except InvalidInput:
-        count_rows(counter, rows, threads)  # the same error, which names the row of the table
+        rows.count(counter, threads)  # the same error, which names the row of the table
         raise
     whole, answered = counter.value(), []
     for (train, test), part, fold in zip(splits, parts, held_out, strict=True):
@@ -137,7 +138,7 @@ def _answer_splits(
 ) -> Answered:
     """Answer folds of any kind: from the counts of all rows less those that a model must not know."""
     if whole is None:
-        count_rows(counter, rows, threads)
+        rows.count(counter, threads)
         whole = counter.value()
     answered = []
     for train, test in splits:

@@ -18,7 +18,7 @@ from .. import __version__
 from .._types import ColumnLike, Floats, Json, JsonObject, Longs, Places, TableLike
 from ..counting.files import Progress
 from ..counting.notes import about_target
-from ..counting.rows import count, labeled_rows
+from ..counting.reading import count, labeled_rows
 from ..data.frame import frame_of
 from ..data.schema import Schema
 from ..data.values import ColumnValues

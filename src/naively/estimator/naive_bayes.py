@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from .._types import AnyArray, ColumnLike, Floats, Label, Mask, Objects, TableLike
+from ..counting.profile import Profile
 from ..counting.weights import refuse_balanced
 from ..data.dict_rows import is_labelled_row, is_one_row
 from ..data.model_file import ModelPlace
@@ -28,7 +29,7 @@ from . import answers, evaluation, reports, uncertainty, update
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
 from .load import save_model
-from .profile import Profile, state_of_profile
+from .profile import state_of_profile
 from .rows_in_files import KeptRowCount, kept_row_count, without_kept_rows
 from .settings import (
     NAMES,

@@ -304,7 +304,7 @@ def _known_rows(
     fitted: FittedClassifier, batch: Batch, target: str, weight: str | None, places: dict[Label, int]
 ) -> tuple[Floats, Places, Floats]:
     """Return the probabilities, the classes and the weights of some rows; a class never seen gets the next place."""
-    labels, codes, _ = arrow_target(_column_of(batch, target))
+    labels, codes, *_ = arrow_target(_column_of(batch, target))
     _check_labelled(codes, target)
     truth = np.array([places.setdefault(matching_label(label, places), len(places)) for label in labels])[codes]
     return probabilities_of(fitted, known_columns(fitted, batch)), truth, _weights_of(batch, weight)

@@ -10,7 +10,7 @@ import numpy as np
 from .._frames import frame
 from .._types import Floats, TableLike
 from ..counting.notes import about_target
-from ..counting.sampled_rows import numbers_to_measure
+from ..counting.sample import numbers_to_measure
 from ..counting.weights import with_class_weights
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
@@ -78,9 +78,10 @@ def measured_information(fitted: FittedClassifier) -> MeasuredInformation | None
         return measured
     if not state.kept.total:
         return measured
-    rows = with_class_weights(state.kept.labelled().rows(), state.class_weights)
-    some = numbers_to_measure(state.counts.counter, rows, fitted.model.fine_bins, fitted.parameters.threads)
-    return measured if some is None else measure_information(some)
+    rows = with_class_weights(state.kept.labeled().rows(), state.class_weights)
+    counter = state.counts.counter
+    some = numbers_to_measure(counter, rows, fitted.model.fine_bins, fitted.parameters.threads)
+    return measured if some is None else measure_information(some, float(counter.rows.sum()))
 
 
 def importance_of_columns(fitted: FittedClassifier) -> TableLike:

@@ -7,15 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._linear_algebra import product
 from .._types import Label
-from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, check_widths
-from ..counting.sampled_rows import hashes_of_rows
-from ..data.frame import Frame
+from ..counting.sample import Sample
 from ..data.model_file import StoredRows, rows_of_bytes
 from ..data.schema import Schema
-from ..data.target import SoftLabels
 from ..data.values import ColumnValues
 from ..errors import InvalidSetting
 from ..errors.message import Setting
@@ -97,19 +93,19 @@ def refuse_rows_of_textbook(parameters: Parameters) -> None:
 # -- to a file and back ------------------------------------------------------------------------------------------------
 
 
-def rows_for_file(kept: KeptRows) -> StoredRows | None:
+def rows_for_file(kept: Sample) -> StoredRows | None:
     """Return what is kept as a file holds it; None if nothing is."""
     kept = kept.together()
-    held, hashes = kept.held, kept.hashes
+    held = kept.held
     if held is None:
         return None
-    assert isinstance(held.source, Frame)
-    if hashes is not None and np.array_equal(hashes, hashes_of_rows(replace(held, hashes=None), kept.schema, 1)):
+    hashes = held.hashes if kept.ordered else None
+    if hashes is not None and np.array_equal(hashes, replace(held, hashes=None).hashed(kept.schema, 1)):
         hashes = None  # they follow from the rows
     return StoredRows(held.source, held.target, held.weights, held.called, kept.copies, hashes, kept.limit)
 
 
-def rows_of_part(data: bytes, schema: Schema, counts: Counts, class_weights: Mapping[Label, float] | None) -> KeptRows:
+def rows_of_part(data: bytes, schema: Schema, counts: Counts, class_weights: Mapping[Label, float] | None) -> Sample:
     """Return the rows that a file holds, if they can be rows of these counts."""
     stored = rows_of_bytes(data)
     bare = replace(schema, hints=())
@@ -120,16 +116,17 @@ def rows_of_part(data: bytes, schema: Schema, counts: Counts, class_weights: Map
         if isinstance(values := frame.columns[column.name], ColumnValues):
             values.check(column)
     check_widths(frame, bare, counts)
-    held = Rows(frame, stored.target, stored.weights, stored.called)
+    held = Rows(frame, stored.target, stored.weights, stored.called, hashes=stored.hashes)
     _check_totals(stored, counts, class_weights)
-    kept = KeptRows(bare, held, stored.copies, stored.hashes, stored.limit)
+    kept = Sample(bare, held, stored.copies, stored.limit, ordered=stored.hashes is not None)
     if stored.limit is None and stored.hashes is None:
         return kept
     kept = kept.in_order()
-    assert kept.hashes is not None
-    if kept.limit is not None and len(kept.hashes) and kept.hashes[-1] > kept.limit:
+    assert kept.held is not None
+    hashes = kept.held.hashed(bare, 1)
+    if kept.limit is not None and len(hashes) and hashes[-1] > kept.limit:
         raise ValueError("a row is kept that was to be dropped")
-    falls, stands = kept.hashes[1:] < kept.hashes[:-1], kept.hashes[1:] == kept.hashes[:-1]
+    falls, stands = hashes[1:] < hashes[:-1], hashes[1:] == hashes[:-1]
     if falls.any() or (kept.limit is not None and (kept.copies is None or stands.any())):
         raise ValueError("rows that are kept stand twice, or not in their order")
     return kept
@@ -140,11 +137,7 @@ def _check_totals(stored: StoredRows, counts: Counts, class_weights: Mapping[Lab
     target, labels = stored.target, stored.target.labels
     weights = np.ones(stored.frame.rows) if stored.weights is None else stored.weights
     weights = weights if stored.copies is None else weights * stored.copies
-    if isinstance(target, SoftLabels):
-        totals = product(weights, target.proportions)
-    else:
-        there = target.codes >= 0
-        totals = np.bincount(target.codes[there], weights[there], len(labels)).astype(np.float64)
+    totals = target.totals(weights)
     if class_weights is not None:
         totals = totals * np.array([class_weights.get(label, 1.0) for label in labels])
     counted = dict(zip(counts.classes.labels, counts.rows.tolist(), strict=True))

@@ -15,9 +15,8 @@ import numpy as np
 from .._types import Label
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
-from ..counting.kept_rows import KeptRows
-from ..counting.rows import Rows, count_rows
-from ..counting.sampled_rows import NumberSample
+from ..counting.rows import Rows
+from ..counting.sample import Sample
 from ..data.schema import Schema
 from ..data.target import check_kinds
 from ..errors import InvalidInput
@@ -33,31 +32,39 @@ from .settings import Parameters, families_of_counts
 class NumberInformation:
     """The mutual information of numbers and the class, measured on some rows of `fit` when somebody needs it."""
 
-    def __init__(self, rows: NumberSample | None = None, measured: MeasuredInformation | None = None) -> None:
-        self._rows, self._measured = rows, measured
+    def __init__(
+        self,
+        rows: Rows | None = None,
+        total: float = 0.0,
+        *,
+        measured: MeasuredInformation | None = None,
+        is_current: bool = True,
+    ) -> None:
+        self._rows, self._total, self._measured, self._current = rows, total, measured, is_current
 
     @property
     def measured(self) -> MeasuredInformation:
         """What was measured; the rows are dropped then."""
         if self._measured is None:
             assert self._rows is not None, "there are rows, or what was measured on them"
-            self._measured = measure_information(self._rows)
+            self._measured = measure_information(self._rows, self._total, fresh=self._current)
             self._rows = None
         return self._measured
 
     @property
     def is_current(self) -> bool:
         """Whether no row came or went since `fit`."""
-        return not self._rows.stale if self._measured is None and self._rows is not None else self.measured.fresh
+        return self._current if self._measured is None else self._measured.fresh
 
     def outdated(self) -> NumberInformation:
         """Return the same after rows were added or removed."""
-        if self._measured is None and self._rows is not None:
-            return NumberInformation(self._rows._replace(stale=True))
+        if self._measured is None:
+            return NumberInformation(self._rows, self._total, is_current=False)
         return NumberInformation(measured=self.measured.stale)
 
-    def __getstate__(self) -> dict[str, MeasuredInformation | None]:
-        return {"_rows": None, "_measured": self.measured}  # figures are kept, and not the rows behind them
+    def __getstate__(self) -> dict[str, object]:
+        figures = self.measured  # they are kept, and not the rows behind them
+        return {"_rows": None, "_total": 0.0, "_measured": figures, "_current": True}
 
 
 @dataclass
@@ -105,7 +112,7 @@ class FittedState:
     expected: Expected | None = None  # counts that are expected of rows without a label
     information: NumberInformation | None = None  # of numbers, where their bins are not counted
     has_soft_labels: bool = False  # whether rows belonged to several classes by proportions
-    kept: KeptRows | None = None  # rows to fit anew on what was chosen on top of the counts
+    kept: Sample | None = None  # rows to fit anew on what was chosen on top of the counts
     fitted_rows: float = 0.0  # how many rows there were when that was chosen, by weight
     changed: float = 0.0  # how many rows came or went since; ∞ if it is to be chosen anew however few they are
     held_out: HeldOutCache = field(default_factory=HeldOutCache)
@@ -249,9 +256,7 @@ class LiveCounts:
         elif isinstance(rows, FileRows):
             rows.count(counter, threads)
         else:
-            self._add_whole(
-                lambda: count_rows(counter, rows, threads), lambda: _counted(counter.empty_like(), rows, threads)
-            )
+            self._add_whole(lambda: rows.count(counter, threads), lambda: _counted(counter.empty_like(), rows, threads))
         self._added = True
 
     def _add_whole(self, add: Callable[[], None], part: Callable[[], TableCounter]) -> None:
@@ -284,7 +289,7 @@ def _delayed_interrupts() -> Iterator[list[int]]:
 
 def _counted(counter: TableCounter, rows: Rows, threads: int) -> TableCounter:
     """Return a counter that has counted some rows."""
-    count_rows(counter, rows, threads)
+    rows.count(counter, threads)
     return counter
 
 

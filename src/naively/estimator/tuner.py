@@ -8,10 +8,9 @@ import numpy as np
 
 from .._types import ColumnLike, TableLike
 from ..counting.counter import TableCounter
-from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
-from ..counting.sampled_rows import counted_blocks
+from ..counting.reading import labeled_rows
+from ..counting.rows import Rows, check_widths
 from ..counting.weights import with_class_weights
-from ..data.frame import Frame
 from ..errors import InvalidInput, InvalidSetting, NotASubset
 from ..errors.message import RowNumber, Setting
 from ..files.file import file_of
@@ -183,8 +182,7 @@ def calibrated_state(
         raise InvalidInput("Calibration takes the rows in memory; read the file into a table first.")
     given = labeled_rows(X, y, target, sample_weight, parameters.unlabelled, state.schema)
     rows = rows_with_weight(with_class_weights(given, state.class_weights))
-    if isinstance(rows.source, Frame):
-        check_widths(rows.source, fitted_model.model.schema, fitted_model.counts)
+    check_widths(rows.source, fitted_model.model.schema, fitted_model.counts)
     tuner = Tuner(parameters, state)
     if held_out:
         return tuner.calibrate_held_out(rows)
@@ -198,8 +196,7 @@ def _check_all(fitted_model: FittedClassifier, rows: Rows) -> None:
     """Refuse rows that are not all that were counted: the default model is fitted to all of them."""
     counted = fitted_model.counts.rows.sum()
     given = sum(
-        float(w.sum()) if w is not None else len(y)
-        for _, y, w in counted_blocks(fitted_model.state.counts.counter, rows)
+        float(w.sum()) if w is not None else len(y) for _, y, w in rows.blocks(fitted_model.state.counts.counter)
     )
     if not np.isclose(given, counted):
         raise InvalidInput(
@@ -216,7 +213,7 @@ def _check_counted(fitted_model: FittedClassifier, given: Rows, rows: Rows) -> N
     first = None if state.kept is None else state.kept.first_unknown(given, threads)
     if first is None:
         part = TableCounter(state.schema)
-        count_rows(part, rows, threads)
+        rows.count(part, threads)
         counts = state.counts.value
         try:
             Counts(counts.classes, counts.rows, counts.columns, state.schema) - part.value()

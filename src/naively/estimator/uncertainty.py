@@ -15,10 +15,9 @@ import numpy as np
 
 from .._linear_algebra import dot
 from .._types import Codes, ColumnLike, Floats, Mask, Places, TableLike
-from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
-from ..counting.weights import are_copies, left_out_weights, with_class_weights
-from ..data.frame import Frame
-from ..data.target import SoftLabels
+from ..counting.reading import labeled_rows, rows_of_file
+from ..counting.rows import Rows, are_copies, check_widths
+from ..counting.weights import left_out_weights, with_class_weights
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..families.family import row_weights
@@ -73,7 +72,7 @@ def scores_in_use(fitted: FittedClassifier) -> HeldOutScores:
     """Return the held-out scores of the model under the settings as they are now; they are made if rows are kept."""
     state, found = fitted.state, scores_at_hand(fitted)
     if found is None and state.kept is not None and state.kept.total > 1 and state.expected is None:
-        found = held_out_scores(fitted, state.kept.labelled().rows(), kept=True)
+        found = held_out_scores(fitted, state.kept.labeled().rows(), kept=True)
         state.held_out.keep(found, fitted.parameters)
     if found is not None:
         return found.of_classes(fitted.all_counts.classes.labels)
@@ -164,8 +163,7 @@ def held_out_scores(
     A row of weight w counts as w rows; class weights change predictions and do not count here. Kept rows are all that
     the model has.
     """
-    if isinstance(rows.source, Frame):
-        check_widths(rows.source, fitted.model.schema, fitted.counts)
+    check_widths(rows.source, fitted.model.schema, fitted.counts)
     if held_out:
         return _scores_as_they_are(fitted, rows)
     if fitted.state.expected is not None:
@@ -173,7 +171,7 @@ def held_out_scores(
             "Leave-one-out is not defined after expectation-maximization: each row's own label took part in it. Hold "
             "some labelled rows out and give them: conformalize(X, y, held_out=True)."
         )
-    if isinstance(rows.target, SoftLabels):
+    if rows.target.soft:
         raise InvalidInput(
             "Rows with soft labels cannot be left out one at a time. Hold some rows out, whose labels may be soft, and "
             "give them: conformalize(X, y, held_out=True)."
@@ -212,7 +210,7 @@ def _scores_as_they_are(fitted: FittedClassifier, rows: Rows) -> HeldOutScores:
             Setting("classes", [label]),
             " to declare it.",
         )
-    if isinstance(target, SoftLabels):
+    if target.proportions is not None:
         proportions = np.zeros((target.rows, len(classes)))
         proportions[:, places] = target.proportions
         sums = proportions.sum(axis=1)
@@ -274,8 +272,8 @@ def held_out_quality(fitted: FittedClassifier) -> QualityCounts | None:
     found, state = quality_at_hand(fitted), fitted.state
     if found is not None or state.kept is None or state.expected is not None or state.kept.total < 2:
         return found
-    rows = state.kept.labelled().rows()
-    if isinstance(rows.target, SoftLabels):
+    rows = state.kept.labeled().rows()
+    if rows.target.soft:
         return None
     total = float(fitted.counts.rows.sum())
     without, labels = _answers_without_rows(fitted, rows_with_weight(rows), kept=True), fitted.all_counts.classes.labels

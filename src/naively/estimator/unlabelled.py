@@ -18,7 +18,7 @@ from ..counting.counter import TableCounter
 from ..counting.row_hash import content_order
 from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
-from ..data.target import SoftLabels
+from ..data.target import Target
 from ..data.values import ColumnValues
 from ..model.default.joint_counts import count_jointly
 from ..model.em import Expected
@@ -42,8 +42,6 @@ class UnlabeledRows(NamedTuple):
     @classmethod
     def of(cls, rows: Rows) -> UnlabeledRows | None:
         """Return the rows without a label; None if every row that weighs something has one."""
-        if isinstance(rows.target, SoftLabels):  # soft labels are labels, too
-            return None
         weights = np.ones(rows.target.rows) if rows.weights is None else rows.weights
         at = np.flatnonzero((rows.target.codes < 0) & (weights > 0))
         return cls(frame_of(rows.source).take(at).coded(), weights[at]) if len(at) else None
@@ -64,7 +62,8 @@ class UnlabeledRows(NamedTuple):
         codes = counter.classes.codes(fitted.model.classes.labels)
         total = float(self.weights.sum())
         weights = self.weights * min(parameters.recipe.unlabelled_weight * float(counts.rows.sum()) / total, 1.0)
-        counter.add_soft_labels(self.frame, codes, proportions, weights, threads)
+        target = Target.of_proportions(list(fitted.model.classes.labels), proportions, state.label_type)
+        counter.add(self.frame, target, weights, threads)
         rows = float(counts.rows.sum())
         state = replace(state, expected=Expected(counter.value(), rows, total, (), True))
         if state.tuning.learned is None:

@@ -23,9 +23,9 @@ from .._threads import allowed
 from .._types import ColumnLike, Floats, Label, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
-from ..counting.kept_rows import KeptRows, can_be_kept
-from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows, weightless
-from ..counting.sampled_rows import counted_blocks
+from ..counting.reading import labeled_rows
+from ..counting.rows import Rows, check_new_classes, check_widths, weightless
+from ..counting.sample import Sample
 from ..counting.weights import class_weights, refuse_balanced, with_class_weights
 from ..data.column import Column, family_of
 from ..data.frame import Frame, frame_of
@@ -104,7 +104,7 @@ def recounted(parameters: Parameters, state: FittedState, declared: Sequence[Lab
     rows = with_class_weights(kept.rows(), state.class_weights)
     declared = state.counts.counter.declared if declared is None else declared
     counter = TableCounter(rows.schema(bare_schema(parameters, state.schema)), declared)
-    count_rows(counter, weightless(rows, counter.declared), parameters.threads)
+    weightless(rows, counter.declared).count(counter, parameters.threads)
     counts = LiveCounts(counter.schema, counter=counter)
     state = replace(state, kept=kept, counts=counts, schema=counter.schema, tuning=UNTUNED, information=None)
     return state.changed_by(np.inf)
@@ -151,7 +151,7 @@ def rows_to_count(
 def weighed_as_counted(rows: Rows | FileRows, state: FittedState) -> Rows | FileRows:
     """Return rows with the class weights of those that were counted; files keep a sample if the state does."""
     if isinstance(rows, FileRows):
-        rows.by_class, rows.sampling = state.class_weights, state.kept is not None
+        rows.by_class, rows.sampling = state.class_weights, "nothing" if state.kept is None else "rows"
         return rows
     return with_class_weights(rows, state.class_weights)
 
@@ -176,7 +176,7 @@ def add_rows_to_state(
     """
     parameters, state, counter = fitted.parameters, fitted.state, fitted.state.counts.counter
     if state.kept is None and state.expected is None and parameters.leaves_choices and not counter.rows.any():
-        state = replace(state, kept=KeptRows(replace(state.schema, hints=())), tuning=UNTUNED)
+        state = replace(state, kept=Sample(replace(state.schema, hints=())), tuning=UNTUNED)
     rows = weighed_as_counted(rows, state)
     if classes is not None:
         check_new_classes(counter, [*classes, *rows.target.labels])
@@ -189,16 +189,16 @@ def add_rows_to_state(
     state = stale(state)
     if state.kept is None:
         return state
-    if isinstance(rows, Rows) and not can_be_kept(rows):
+    if isinstance(rows, Rows) and not rows.source.is_storable:
         return stale(replace(state, kept=None))
     if isinstance(rows, FileRows):
-        kept = state.kept + KeptRows.of_file(rows, counter, parameters.threads)
+        kept = state.kept + rows.retained(counter, parameters.threads)
     else:
         kept = state.kept.plus(rows, parameters.threads)
     if state.kept.complete and not kept.complete:
         if state.expected is not None:  # of rows without a label, all are needed to learn from them anew
             return stale(replace(state, kept=None))
-        kept = kept.labelled()
+        kept = kept.labeled()
     return replace(state, kept=kept).changed_by(came)
 
 
@@ -243,7 +243,7 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     parameters, state, counts = fitted.parameters, fitted.state, fitted.counts
     refuse_balanced(parameters.class_weight, "forget")
     rows = weighed_as_counted(rows, state)
-    if isinstance(rows, Rows) and isinstance(rows.source, Frame):
+    if isinstance(rows, Rows):
         check_widths(rows.source, state.schema, counts)
     part, joint = counted_again(parameters, state, rows)
     left, measured = without_words(counts - part.value()), None
@@ -264,11 +264,11 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     if after.kept is None:
         return after
     if isinstance(rows, FileRows):
-        kept = after.kept - KeptRows.of_file(rows, part, parameters.threads)
+        kept = after.kept - rows.retained(part, parameters.threads)
     else:
         kept = after.kept.without(rows, parameters.threads)
     if not kept.total and not left.rows.any():  # rows that come are retained as from the start
-        return replace(after, kept=KeptRows(schema), changed=np.inf)
+        return replace(after, kept=Sample(schema), changed=np.inf)
     after = replace(after, kept=kept).changed_by(np.inf)
     return recounted(parameters, after) if kept.complete and kept.total else after
 
@@ -284,9 +284,9 @@ def counted_again(
         rows.each_block = lambda block: joint.append(
             count_jointly(part, [(block.frame, block.y, block.weights)], grid, threads)
         )
-    count_rows(part, rows, threads)
+    rows.count(part, threads)
     if isinstance(rows, Rows) and learned is not None:
-        joint.append(count_jointly(part, counted_blocks(part, rows), learned.joint.grid, threads))
+        joint.append(count_jointly(part, rows.blocks(part), learned.joint.grid, threads))
     return part, joint
 
 
@@ -357,7 +357,7 @@ def merged_state(parameters: Parameters, states: Sequence[FittedState], schema: 
         has_soft_labels=soft,
         has_names=first.has_names,
         # From rows without a label others are learned where all rows are there.
-        kept=None if kept is None else kept.labelled(),
+        kept=None if kept is None else kept.labeled(),
     )
     return merged if kept is None else merged.changed_by(np.inf)
 
@@ -445,7 +445,7 @@ def _with_types(model: FittedClassifier, types: Mapping[str, Column]) -> FittedC
     kept, columns = model.state.kept, tuple(changed.get(column.name, column) for column in schema)
     bare = replace(schema, columns=columns, hints=())
     if kept is not None and kept.complete:
-        state = replace(model.state, kept=kept.with_columns_of(bare, changed), schema=bare)
+        state = replace(model.state, kept=kept.read_as(bare, changed), schema=bare)
         return FittedClassifier(model.parameters, recounted(model.parameters, state))
     return FittedClassifier(model.parameters, _counted_as(model.state, replace(schema, columns=columns), changed))
 

@@ -58,11 +58,6 @@ def library_of(X: Any) -> tuple[str, str]:
     return type(X).__module__.partition(".")[0], type(X).__name__
 
 
-def stream_of_table(table: TableLike) -> StreamPart:
-    """Return one table of any library as a stream of its rows."""
-    return StreamPart(lambda: (table,), f"<{type(table).__name__}>")
-
-
 def _polars_batches(frame: Any) -> Tables:
     """Return the rows of a lazy frame of Polars batch by batch; before version 1.34, all at once."""
     if not hasattr(frame, "collect_batches"):

@@ -102,7 +102,7 @@ class FlatModel:
 
 def save_bytes(path: str | PathLike[str], data: bytes) -> None:
     """Write a file, which is replaced only when the new one is complete."""
-    from ..data.model_file.places import unwritable, write_place  # which imports much
+    from ..data.model_file.file import unwritable, write_place  # which imports much
 
     with unwritable(path):
         write_place(path, data)

@@ -20,7 +20,7 @@ from .._types import Floats, JsonObject, Label, Longs, Mask, Matrices
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
-from ..data.target import SoftLabels
+from ..data.target import Target
 from ..errors import ConvergenceError, InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..families import Ordinal
@@ -165,8 +165,9 @@ class Mixture:
 
     def counted(self, shares: Floats) -> Counts:
         """Return the counts of the rows without a label, shared out among the classes."""
-        counter, codes = self.counter.empty_like(), self.counter.classes.codes(self.classes.labels)
-        counter.add_soft_labels(self.frame, codes, shares, self.weights, self.how.threads)
+        counter, labels = self.counter.empty_like(), list(self.classes.labels)
+        target = Target.of_proportions(labels, shares, np.dtype(object))
+        counter.add(self.frame, target, self.weights, self.how.threads)
         return counter.value()
 
     def expect(self, model: TableModel, shares: Floats) -> float:
@@ -302,8 +303,6 @@ def fit_em(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings)
 
 def mixture_of(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings) -> Mixture | None:
     """Return rows and counts as they are climbed with; None if every row that weighs something has a label."""
-    if isinstance(rows.target, SoftLabels):  # soft labels are labels, too
-        return None
     codes = rows.target.codes
     weights = np.ones(len(codes)) if rows.weights is None else rows.weights
     without, having = (np.flatnonzero((weights > 0) & part) for part in (codes < 0, codes >= 0))

@@ -10,8 +10,8 @@ import numpy as np
 
 from .._types import AnyArray, Codes, ColumnLike, Floats, Mask, Matrices, Places
 from ..counting.counter import TableCounter
-from ..counting.rows import Rows, count_rows
-from ..data.target import SoftLabels, Target
+from ..counting.rows import Rows
+from ..data.target import Target
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..families import Settings
@@ -153,9 +153,9 @@ def truth_of(rows: Rows, counts: Counts) -> Codes:
 
 def soft_truth(rows: Rows, counts: Counts) -> Floats | None:
     """Return the proportions of the classes that were counted in each row, [class, row]; None without soft labels."""
-    if not isinstance(rows.target, SoftLabels):
-        return None
     proportions = rows.target.proportions
+    if proportions is None:
+        return None
     out = np.zeros((len(counts.classes), len(proportions)))
     place = counts.classes.places(rows.target.labels)
     if (never := (place < 0) & proportions.any(axis=0)).any():
@@ -166,7 +166,7 @@ def soft_truth(rows: Rows, counts: Counts) -> Floats | None:
 
 def hard_labels(rows: Rows) -> Target:
     """Return the labels of rows that have one each."""
-    if isinstance(rows.target, SoftLabels):
+    if rows.target.soft:
         raise InvalidInput("Soft labels have no single true class to score against; give one label for each row.")
     return rows.target
 
@@ -174,7 +174,7 @@ def hard_labels(rows: Rows) -> Target:
 def rows_with_weight(rows: Rows) -> Rows:
     """Return the rows that weigh something: a row of no weight is no row."""
     there = np.ones(rows.target.rows, dtype=np.bool_) if rows.weights is None else rows.weights > 0
-    if isinstance(rows.target, SoftLabels):
+    if rows.target.proportions is not None:
         there &= rows.target.proportions.any(axis=1)
     return rows if there.all() else rows.take(np.flatnonzero(there))
 
@@ -248,7 +248,7 @@ def counted_apart(whole: TableCounter, folds: Sequence[Rows], threads: int) -> l
     parts = []
     for rows in folds:
         part = whole.empty_like()
-        count_rows(part, rows, threads)
+        rows.count(part, threads)
         whole.absorb(part)
         parts.append(part)
     return parts
@@ -268,5 +268,5 @@ def training_counts(train: Places | None, asked: Rows, rows: Rows, whole: Counts
 def counts_of_rows(rows: Rows, whole: Counts, threads: int) -> Counts:
     """Return the counts of some of the rows."""
     counter = TableCounter(whole.schema, tuple(whole.classes.fixed))
-    count_rows(counter, rows, threads)
+    rows.count(counter, threads)
     return counter.value()

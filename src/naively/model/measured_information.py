@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._types import Codes, Floats, JsonObject
-from ..counting.sampled_rows import NumberSample
-from ..counting.weights import are_copies
+from ..counting.rows import Rows, are_copies
 from ..stats.mutual_information import Information, heaviest_rows, information_of_bins
 from .default.bins import fine_bins
 from .default.rows import effective_weights
@@ -50,18 +49,18 @@ class MeasuredInformation:
         return self.told if self.fresh or rows <= 2 * self.of else {}
 
 
-def measure_information(rows: NumberSample) -> MeasuredInformation:
-    """Return the mutual information of the numbers and the classes of some rows."""
-    numbers, y, shares, weights = rows.numbers, rows.y, rows.soft, rows.weights
+def measure_information(rows: Rows, total: float, *, fresh: bool = True) -> MeasuredInformation:
+    """Return the mutual information of the numbers and the classes of rows, which stand for so much weight."""
+    y, shares = rows.target.codes, rows.target.proportions
     each: Floats | float = 1.0
+    weights = np.ones(len(y)) if rows.weights is None else rows.weights
     if shares is None and not are_copies(weights, y):
         each = heaviest_rows(y, weights, int(y.max(initial=0)) + 1)
     told = {}
-    for at, column in enumerate(rows.columns):
-        told[column.name] = information_of_bins(
-            bin_counts(np.ascontiguousarray(numbers[:, at]), y, shares, weights), each
-        )
-    return MeasuredInformation(told, rows.total, not rows.stale)
+    for name, values in rows.source.columns.items():
+        numbers = np.ascontiguousarray(values.numbers(0, len(y)))
+        told[name] = information_of_bins(bin_counts(numbers, y, shares, weights), each)
+    return MeasuredInformation(told, total, fresh)
 
 
 def bin_counts(x: Floats, y: Codes | Floats, shares: Floats | None, weights: Floats) -> Floats:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
-from ..counting.sample import KEPT
+from ..counting.smallest import KEPT
 
 
 @dataclass(frozen=True)

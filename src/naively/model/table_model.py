@@ -12,8 +12,7 @@ import numpy as np
 from .._threads import in_threads
 from .._types import AnyArray, Codes, Floats, Matrices, Matrix, TableLike
 from ..counting import arrays
-from ..counting.arrays import joined_moments
-from ..counting.wide import counts_words, wide_cells
+from ..counting.arrays import counts_words, joined_moments, wide_cells
 from ..data.column import Column
 from ..data.dict_rows import Reader, cells_of, number_reader, texts_of_rows
 from ..data.encoding import ROWS, block_codes, block_numbers

@@ -11,7 +11,7 @@ import numpy as np
 from .._linear_algebra import dot, product, solve
 from .._types import Codes, Floats, JsonObject, Label, Matrices
 from ..counting.rows import Rows
-from ..counting.sampled_rows import sample_places
+from ..counting.sample import sample_places
 from ..data.schema import Schema
 from ..judge.metrics import LEAST_PROBABILITY
 from ..stats import Axis, Counts

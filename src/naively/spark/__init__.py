@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..judge.histograms import ScoreSums
 from .fitting import count, fit
 from .prediction import evaluate, predict
-from .tasks import import_pyspark
+from .rows import import_pyspark
 
 if TYPE_CHECKING:
     from .pipeline import SparkClassifier, SparkClassifierModel

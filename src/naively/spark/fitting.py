@@ -11,22 +11,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ..counting.first_look import uncut_columns, with_word_pairs
-from ..counting.rows import count as count_rows
+from ..counting.profile import Profile, profile
+from ..counting.reading import count as count_rows
+from ..counting.rows import uncut_columns, with_word_pairs
 from ..counting.weights import weighted_counts
 from ..data.schema import Schema, schema_of_types
 from ..errors import InvalidInput
 from ..estimator.fit import warn_of_target
 from ..estimator.fitted_classifier import FittedClassifier
 from ..estimator.naive_bayes import NaiveBayes
-from ..estimator.profile import Profile, profile
 from ..estimator.settings import FamiliesLike, Parameters, check_choice, check_no_em
 from ..estimator.state import state_of_counts
 from ..families import Words
 from ..stats import Counts
 from ..stats.counts import add
-from .rows import SparkRows, SparkSource, spark_rows
-from .tasks import ArrowBatches, MakePart
+from .rows import ArrowBatches, MakePart, SparkRows, SparkSource, spark_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -153,7 +152,7 @@ def count(
     if uncut_columns(plan.schema) or any(isinstance(family, Words) and family.may_pair for family in texts):
         profile = total(rows, plan.profile_bytes, Profile)
         decided = profile.schema_for(Parameters(model="textbook"))
-        decided = with_word_pairs(decided, lambda name: profile.seen.text_bytes.get(name, 0.0))
+        decided = with_word_pairs(decided, lambda name: profile.text_bytes.get(name, 0.0))
         plan = plan._replace(schema=decided)
     return total_counts(rows, plan)
 
@@ -208,7 +207,7 @@ def total_counts(rows: SparkRows, plan: CountPlan) -> Counts:
 
 def counts_of_profile(profile: Profile, schema: Schema) -> Counts:
     """Return the counts of all rows that were profiled, under a schema without texts."""
-    seen = profile.seen.counts
+    seen = profile.counts
     columns = {name: seen.columns[name] for name in schema.names}
     return counts_of_some_rows(Counts(seen.classes, seen.rows, columns, schema))
 

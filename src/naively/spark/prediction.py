@@ -26,8 +26,16 @@ from ..estimator.predict_files import (
     strongest_contributions,
 )
 from ..judge.histograms import ScoreSums
-from .rows import SparkRows, SparkSource, check_columns, frame_of_source, spark_rows
-from .tasks import ArrowBatches, import_pyspark, map_batches
+from .rows import (
+    ArrowBatches,
+    SparkRows,
+    SparkSource,
+    check_columns,
+    frame_of_source,
+    import_pyspark,
+    map_batches,
+    spark_rows,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

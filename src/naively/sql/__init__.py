@@ -3,7 +3,6 @@
 A table of Ibis comes in; `Counts` or a `NaiveBayes` go out. It may import the estimator and the packages below it.
 """
 
-from .counting import count
-from .fitting import fit
+from .counting import count, fit
 
 __all__ = ["count", "fit"]

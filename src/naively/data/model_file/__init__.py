@@ -36,9 +36,18 @@ it is in every version of the format, so that a newer file can be told from a da
 (Counts: 9 rows (ham: 5, spam: 4), 1 columns, {'trained by': 'me'})
 """
 
-from .file import StoredModel, counts_of_bytes, counts_to_bytes, read_counts, read_model, write_model
+from .file import (
+    ModelPlace,
+    StoredModel,
+    counts_of_bytes,
+    counts_to_bytes,
+    place_name,
+    read_counts,
+    read_model,
+    replace_file,
+    write_model,
+)
 from .parts import StoredRows, arrays_of_bytes, arrays_to_bytes, rows_of_bytes, rows_to_bytes
-from .places import ModelPlace, place_name, replace_file
 
 __all__ = [
     "ModelPlace",

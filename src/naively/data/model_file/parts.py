@@ -15,10 +15,9 @@ from ..._types import AnyArray, Floats, Hashes, JsonObject, Longs, Matrix
 from ..arrow_arrays import numpy_floats
 from ..column import NOUNS, Type, same_kind
 from ..frame import Frame, FrameColumn
-from ..target import SoftLabels, Target
+from ..target import Target
 from ..values import ColumnValues, type_of_arrow
-from .labels import from_json, labels_in_json
-from .statistics import need
+from .statistics import from_json, labels_in_json, need
 
 SAID = b"naively"  # the key under which the metadata of a part hold what its columns cannot say
 # What stands beside the cells of a row, under names that no column has.
@@ -72,7 +71,7 @@ class StoredRows(NamedTuple):
     """Rows in a file: their columns and classes, their weights, and what tells which rows they are of how many."""
 
     frame: Frame
-    target: Target | SoftLabels
+    target: Target
     weights: Floats | None
     called: str | None  # the column of the classes
     copies: Longs | None  # how often each was seen; None: once
@@ -86,7 +85,7 @@ def rows_to_bytes(kept: StoredRows) -> bytes:
     said: JsonObject = {"named": frame.named, "called": kept.called, "labels": labels_in_json(target.labels)}
     said |= {"dtype": target.dtype.str, "limit": None if kept.limit is None else str(kept.limit)}
     columns: dict[str, pa.Array] = {}
-    if isinstance(target, SoftLabels):
+    if target.proportions is not None:
         columns[SOFT] = fixed_lists(target.proportions)
     else:
         columns[CLASS] = pa.array(target.codes, pa.int32())
@@ -112,11 +111,10 @@ def rows_of_bytes(data: bytes) -> StoredRows:
     need(len({(type(label), label) for label in labels}) == len(labels), "labels of rows stand twice")
     dtype = np.dtype(said["dtype"])
     need(dtype.kind in "biufUO", "labels have no type")
-    target: Target | SoftLabels
     if SOFT in table.column_names:
         proportions = dense_matrix(table.column(SOFT), len(labels)).astype(np.float64)
         need((proportions >= 0).all() and np.isfinite(proportions).all(), "soft labels are negative or not finite")
-        target = SoftLabels(labels, proportions, dtype)
+        target = Target.of_proportions(labels, proportions, dtype)
     else:
         codes = numbers_of(table, CLASS, pa.int32())
         need(((codes >= -1) & (codes < len(labels))).all(), "a row has a class that there is not")

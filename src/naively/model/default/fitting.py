@@ -12,13 +12,10 @@ from ..._threads import in_threads
 from ..._types import Codes, Floats, Mask
 from ...counting.counter import TableCounter
 from ...counting.row_hash import content_order
-from ...counting.rows import Rows
-from ...counting.sampled_rows import counted_blocks, most_probable, sample_places
-from ...counting.weights import are_copies
+from ...counting.rows import Rows, are_copies
+from ...counting.sample import sample_places
 from ...data.column import Column
-from ...data.encoding import block_numbers
 from ...data.frame import frame_of
-from ...data.target import SoftLabels
 from ..leave_one_out import hard_labels, soft_truth, truth_of
 from ..recipe import RECIPE, Recipe
 from .bins import IN_PAIRS, TOO_MANY, Categories, grid_of, most_features
@@ -46,11 +43,7 @@ def enough(rows: Rows, fewest: int | None = None, recipe: Recipe = RECIPE) -> bo
     fewest = recipe.fewest_rows if fewest is None else fewest
     if rows.target.rows < fewest:
         return False
-    if isinstance(rows.target, SoftLabels):
-        classes = int(rows.target.proportions.any(axis=0).sum())
-    else:
-        codes = rows.target.codes  # -1 where there is no label
-        classes = int(np.count_nonzero(np.bincount(codes + np.int32(1))))
+    classes = int(rows.target.used.sum()) + bool((rows.target.codes < 0).any())
     return 1 < classes <= recipe.most_classes
 
 
@@ -119,15 +112,15 @@ def fit_to_rows(
     """
     places = sample_places(given, recipe.sample_rows, counter.schema, threads)
     given = given if len(places) == given.target.rows else given.take(places)
-    rows = most_probable(given, counter, threads)
+    rows = given.most_probable(counter.schema, threads)
     how = (missing, are_copies(rows.weights, hard_labels(rows).codes), threads, recipe)
     wide = sum(columns is None or column.name in columns for column in (*counter.of_numbers, *counter.of_labels))
     screened = None
     if wide >= most_features(len(hard_labels(rows).labels), recipe):
         screened = screen(counter, rows, *how)
     used = columns if screened is None else screened.beside(counter.schema, columns)
-    grid, remark = fitted_grid(counter, rows, used, recipe)
-    joint = count_jointly(counter, counted_blocks(counter, given), grid, threads)
+    grid, remark = fitted_grid(counter, rows, used, threads, recipe)
+    joint = count_jointly(counter, given.blocks(counter), grid, threads)
 
     def fitted(joint: JointCounts, screened: Screening | None) -> DefaultFit:
         model = model_of(joint)
@@ -158,13 +151,14 @@ def without_fit_remarks(hints: Sequence[str]) -> list[str]:
 
 
 def fitted_grid(
-    counter: TableCounter, rows: Rows, used: Sequence[str] | None, recipe: Recipe
+    counter: TableCounter, rows: Rows, used: Sequence[str] | None, threads: int, recipe: Recipe
 ) -> tuple[Grid, str | None]:
     """Return the bins and categories that are counted in pairs, and a remark if not all can be afforded."""
     frame, wanted = frame_of(rows.source), None if used is None else set(used)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     of_numbers = [column for column in counter.of_numbers if wanted is None or column.name in wanted]
-    numbers = np.asarray(block_numbers(frame, of_numbers, 0, frame.rows), dtype=np.float64)
+    numbers = counter.encoded_cells(frame, 0, frame.rows, threads)[1]
+    numbers = numbers[:, [place for place, column in enumerate(counter.of_numbers) if column in of_numbers]]
     labels = [place for place, column in enumerate(counter.of_labels) if wanted is None or column.name in wanted]
     # Bins are as fine as the rows are many, however light they are.
     return grid_of_sample(counter, of_numbers, numbers, effective_weights(weights), labels, recipe)

@@ -175,7 +175,7 @@ class Grid:
 
     def to_json(self) -> JsonObject:
         """Return the grid as plain data."""
-        from ...data.model_file.labels import labels_in_json
+        from ...data.model_file.statistics import labels_in_json
 
         numbers = [{n: list(v) if isinstance(v, tuple) else v for n, v in asdict(b).items()} for b in self.numbers]
         return {
@@ -186,7 +186,7 @@ class Grid:
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Grid:
         """Return the grid that to_json described."""
-        from ...data.model_file.labels import from_json
+        from ...data.model_file.statistics import from_json
 
         laid: Iterable[JsonObject] = (
             {n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"]

@@ -13,7 +13,7 @@ from ...counting.counter import TableCounter
 from ...data.encoding import ROWS
 from ...data.frame import Frame
 from ...data.model_file import arrays_of_bytes, arrays_to_bytes
-from ...data.model_file.labels import from_json, labels_in_json
+from ...data.model_file.statistics import from_json, labels_in_json
 from ...errors import IncompatibleCounts
 from ...stats.arithmetic import frozen, subtract
 from ...stats.axis import Axis

@@ -15,8 +15,7 @@ import numpy as np
 from ..._kernels import Scorer
 from ..._types import Codes, Floats, Matrices, Matrix, Places
 from ...counting import arrays
-from ...counting.arrays import joined_moments
-from ...counting.wide import accumulated_statistic, add_wide, counted_width, empty_accumulator
+from ...counting.arrays import add_wide, counted_width, empty_accumulator, joined_moments
 from ...data.column import Column
 from ...families import Settings
 from ...families.categorical import LogTables
@@ -98,7 +97,7 @@ def vector_term(book: TableModel, column: Column, counts: Counts, settings: Sett
         part = empty_accumulator(column, counted_width(statistic), book.readers.get(column.name))
         part.make_room(len(classes))
         add_wide(part, column.name, x, y, np.ascontiguousarray(weights), 1)
-        return accumulated_statistic(part, classes.labels, classes)
+        return part.value(classes, classes.labels)
 
     def estimate(statistic: Any, left: Counts) -> Any:
         return likelihood(column.family, statistic, left, settings)

@@ -15,7 +15,7 @@ from ..._types import Codes, Floats, Mask, Places
 from ...counting.counter import TableCounter
 from ...counting.row_hash import content_order
 from ...counting.rows import Rows
-from ...counting.sampled_rows import sample_places
+from ...counting.sample import sample_places
 from ...data.encoding import block_codes, block_numbers
 from ...data.frame import Frame, frame_of
 from ...data.schema import Schema

@@ -1,0 +1,265 @@
+"""Any table, stream or file → rows with their classes and weights; and their counts, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from .._progress import progress_shown
+from .._threads import allowed
+from .._types import ColumnLike, Floats, Label, TableLike
+from ..data.column import NOUNS, FamilySettings
+from ..data.dict_rows import FewRows, few_rows
+from ..data.frame import Frame, frame_of
+from ..data.schema import Schema, likely
+from ..data.target import Target, check_kinds, target_of
+from ..data.values import ColumnValues
+from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import ANY_VALUE, Message, RowNumber, Setting
+from ..files.file import File, file_of
+from ..stats import Counts
+from ..stats.arithmetic import checked_row_weights, weights_of_column
+from .counter import TableCounter
+from .files import FileRows, Progress
+from .rows import Rows, weightless
+
+# `Rows` of a table or `FileRows`: which of both follows from what was given, and callers that take no files know it.
+AnyRows: TypeAlias = Any
+
+
+def labeled_rows(
+    X: TableLike,
+    y: ColumnLike,
+    target: str | None,
+    weights: ColumnLike | str | None,
+    unlabelled: str = "error",
+    schema: Schema | None = None,
+) -> AnyRows:
+    """Return the rows of any table or file, with their classes: given apart, or as a column of the table."""
+    file = file_of(X)
+    if file is not None and file.is_stream and y is not None:
+        X, file = whole_stream(file), None
+    if file is not None:
+        return rows_of_file(file, y, target, weights, unlabelled, schema)
+    few = None if schema is None or target is not None or isinstance(weights, str) else few_rows(X, schema)
+    if few is not None and schema is not None and schema.single:
+        source: Frame = FewRows(few, schema)
+    else:
+        frame = frame_of(X)
+        y = [y] if schema is None and frame.rows == 1 and isinstance(y, (str, int, bool)) else y  # one row, one label
+        if target is not None:
+            if y is not None:
+                raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
+            frame, y = split_column(frame, target)
+        if isinstance(weights, str):
+            frame, weights = split_weights(frame, weights, target)
+        source = frame if schema is None else frame.on(schema)
+    alone = type(X) is dict or type(X).__name__ == "Series"
+    if alone and target is None and is_label(y) and few_rows(X, schema) is not None:
+        y = [y]  # one row, one label
+    n = source.rows
+    found = no_labels(n) if y is None and unlabelled == "keep" else target_of(y)
+    if not n:
+        raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
+    if not source.names:
+        raise InvalidInput(f"Found array with 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
+    if found.rows != n:
+        raise InvalidInput(
+            f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
+        )
+    return with_labels_only(Rows(source, found, checked_row_weights(weights, n), target), unlabelled)
+
+
+def whole_stream(file: File) -> pa.Table:
+    """Return all rows of a stream as a table: their classes are in memory, and so can the rows be."""
+    return pa.Table.from_batches([batch for table in file.batches() for batch in table.to_batches()])
+
+
+def rows_of_file(
+    file: File,
+    y: ColumnLike,
+    target: str | None,
+    weight: ColumnLike | str | None,
+    unlabelled: str = "error",
+    schema: Schema | None = None,
+) -> FileRows:
+    """Return the rows of files, whose classes and weights are columns of theirs."""
+    if y is not None or target is None:
+        raise InvalidInput(
+            "The classes of rows in a file are a column of the file: give its name as ",
+            Setting("target", ANY_VALUE),
+            ".",
+        )
+    if not (weight is None or isinstance(weight, str)):
+        raise InvalidInput("The weights of rows in a file are a column of the file: give its name.")
+    return FileRows(file, target, weight, unlabelled=unlabelled, asked=schema or ())
+
+
+def no_labels(rows: int) -> Target:
+    """Return the classes of rows none of which has a label."""
+    return Target([], np.full(rows, -1, dtype=np.int32), np.dtype(object))
+
+
+def is_label(y: ColumnLike) -> bool:
+    """Return whether this is the label of one row rather than those of several."""
+    return isinstance(y, str) or not (y is None or hasattr(y, "__len__") or np.ndim(y))
+
+
+def split_column(frame: Frame, target: str) -> tuple[Frame, ColumnLike]:
+    """Return a frame without the column of the classes, and those."""
+    if target not in frame.columns:
+        Schema(tuple(frame.schema()))[target]  # says which columns there are
+    columns = {name: values for name, values in frame.columns.items() if name != target}
+    return Frame(columns, frame.rows, named=frame.named), frame.columns[target].data
+
+
+def split_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, Floats]:
+    """Return a frame without the column of the weights, and those."""
+    if name == target:
+        raise InvalidInput(f"{name!r} is the column of the classes, and cannot be that of the weights, too.")
+    if not frame.named:
+        raise InvalidInput(
+            Setting("sample_weight", name),
+            " names a column, but the columns of X have no names; give a weight for each row.",
+        )
+    rest, _ = split_column(frame, name)
+    values = frame.columns[name]
+    if not isinstance(values, ColumnValues) or values.type not in ("number", "whole", "boolean", None):
+        found = NOUNS[values.type] if isinstance(values, ColumnValues) and values.type else "vectors"
+        raise InvalidInput(
+            f"The column {name!r} of the weights holds {found}; a row weighs a number of 0 or more.", column=name
+        )
+    weights = np.asarray(values.numbers(0, frame.rows), dtype=np.float64)
+    return rest, weights_of_column(weights, name)
+
+
+def with_labels_only(rows: Rows, unlabelled: str) -> Rows:
+    """Return the rows that have a label, if it may be that some have none; to keep those is to say nothing of them."""
+    if unlabelled == "keep":
+        return rows
+    codes = rows.target.codes
+    if len(codes) == 1 and codes[0] >= 0:
+        return rows  # at once, for those who learn row by row
+    none = codes < 0
+    if not none.any():
+        return rows
+    if unlabelled != "skip":
+        skip = Message("set ", Setting("unlabelled", "skip"))
+        raise InvalidInput(
+            RowNumber(int(np.argmax(none))),
+            f" has no label: y contains NaN or None in {int(none.sum())} of {len(codes)}. Leave these rows out, or ",
+            "use `fit`, the only method that learns from them" if unlabelled == "em" else skip,
+            ".",
+        )
+    if none.all():
+        raise InvalidInput("No row has a label: there is nothing to learn from.")
+    return weightless(rows)
+
+
+def checked_classes(classes: int | Iterable[Label] | None, rows: Rows | FileRows) -> list[Label]:
+    """Return the classes that are declared, if they can be classes of these rows."""
+    if isinstance(classes, int | Integral):
+        if rows.target.labels:
+            raise InvalidSetting(
+                Setting("classes", classes),
+                " says how many classes there are where no row has a label, but some have one; list the classes "
+                f"instead: the labels are {sorted(map(str, rows.target.labels))[:5]}.",
+            )
+        classes = range(int(classes))
+    declared = [] if classes is None else list(classes)
+    check_kinds([*declared, *rows.target.labels] if declared else [])
+    return declared
+
+
+def count(
+    source: TableLike,
+    y: ColumnLike = None,
+    *,
+    target: str | None = None,
+    schema: FamilySettings | Schema | None = None,
+    sample_weight: ColumnLike = None,
+    ignore: Sequence[str] = (),
+    weight: str | None = None,
+    unlabelled: str = "error",
+    classes: Sequence[Label] = (),
+    progress: Progress | bool | None = None,
+    n_jobs: int | None = None,
+) -> Counts:
+    """Count a table, a stream or files: the rows of each class, and a statistic for each column.
+
+    Counts of the same columns add and subtract. `NaiveBayes.from_counts` makes a classifier of them.
+
+    Parameters
+    ----------
+    source : data frame, array, dict of columns, Arrow stream, path or File
+        The rows. Under a `Schema` there may be none, as in a part of a table: the counts are then zero.
+    y : array-like of shape (n_rows,), optional
+        The class of each row. For files, and instead for tables, give `target`.
+    target : str, optional
+        The column of the classes.
+    schema : Schema or dict, optional
+        The columns, or the families of some columns by name. By default they follow from the types.
+    sample_weight : array-like of shape (n_rows,) or str, optional
+        The weight of each row, or the column of the weights.
+    ignore : sequence of str, default=()
+        Columns that are not counted.
+    weight : str, optional
+        The column of the weights; another name of `sample_weight` for files.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label: refuse them, or skip them.
+    classes : sequence of labels, default=()
+        Classes that are counted though no row has them, such as those of other parts.
+    progress : callable or bool, optional
+        Called with the rows and bytes read so far, and the bytes of all files; None if that is not known. True shows a
+        bar on stderr, if that is a terminal, from the second second on.
+    n_jobs : int, optional
+        How many threads count. By default as many as there are processors.
+
+    Returns
+    -------
+    counts : Counts
+        The counts of all rows.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> monday = nv.count({"sky": ["rain", "sunny"]}, ["in", "out"])
+    >>> tuesday = nv.count({"sky": ["rain", "rain"]}, ["in", "out"])
+    >>> monday + tuesday
+    Counts: 4 rows (in: 2, out: 2), 1 columns
+    >>> (monday + tuesday) - tuesday == monday
+    True
+    """
+    if unlabelled not in ("error", "skip"):
+        raise InvalidSetting(Setting("unlabelled", unlabelled), " must be 'error' or 'skip'.")
+    weights, file = sample_weight if weight is None else weight, file_of(source)
+    frame = None
+    if file is None or (y is not None and file.is_stream):
+        frame = without_ignored(frame_of(source if file is None else whole_stream(file)), ignore)
+    if isinstance(schema, Schema) and (not frame.rows if frame is not None else file is not None and file.is_empty):
+        return TableCounter(schema, tuple(classes)).value()
+    with progress_shown(progress, "counting") as report:
+        rows: AnyRows = labeled_rows(file if frame is None else frame, y, target, weights, unlabelled)
+        if frame is None:
+            rows.ignore, rows.may_be_empty = tuple(ignore), isinstance(schema, Schema)
+            rows.sampling, rows.progress = "nothing", report
+        counter = TableCounter(rows.schema(schema), tuple(classes))
+        if frame is None:
+            rows.source.keep_no_more()
+        rows.count(counter, allowed(n_jobs))
+        if frame is not None and report is not None:
+            report(frame.rows, 0, None)
+    counter.drop_types(schema or ())
+    return counter.value()
+
+
+def without_ignored(frame: Frame, ignore: Sequence[str]) -> Frame:
+    """Return a frame without some of its columns."""
+    for name in ignore:
+        if name not in frame.columns:
+            raise InvalidInput(f"The table has no column {name!r}{likely(name, frame.names)}", column=name)
+    return frame.only([name for name in frame.names if name not in set(ignore)]) if ignore else frame
