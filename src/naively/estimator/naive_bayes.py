@@ -40,20 +40,17 @@ from .settings import (
     PriorLike,
     RandomStateLike,
 )
-from .sklearn_bases import DeferredEstimator, with_sklearn_bases
+from .sklearn_protocol import SklearnProtocol
 from .state import FittedState, state_of_counts
 from .tuner import calibrated_state
 from .update import current_model, rows_to_count, times_weight, up_to_date, with_types_of_rows, without_types
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
     from ..flat import FlatModel
     from .html_report import Report
 
 
-@with_sklearn_bases
-class NaiveBayes(DeferredEstimator):
+class NaiveBayes(SklearnProtocol):
     """Naive Bayes for tables as they are: texts, numbers, booleans, dates, missing values.
 
     Parameters
@@ -1121,29 +1118,17 @@ class NaiveBayes(DeferredEstimator):
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
-        """Shows what was learned or, before `fit`, scikit-learn's box of settings; missing if texts are to be shown."""
-        if not self._shows_html():
-            found: Callable[[], str] = super()._repr_html_
-            return found
-        return self._html_of_fitted
+        """Shows what was learned; missing if scikit-learn is set to show estimators as texts."""
+        from .html_report import classifier_html, shows_html  # notebooks alone need it
 
-    def _shows_html(self) -> bool:
-        if self._fitted is None:
-            return False
-        from .html_report import shows_html  # notebooks alone need it
-
-        return shows_html()
-
-    def _html_of_fitted(self) -> str:
-        from .html_report import classifier_html
-
-        return classifier_html(lambda: self.fitted_, type(self).__name__)
+        if not shows_html():
+            raise AttributeError("Estimators are shown as texts: display='text' is set in scikit-learn.")
+        fitted = None if self._fitted is None else lambda: self.fitted_
+        return lambda: classifier_html(fitted, self.parameters, type(self).__name__)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        if not self._shows_html():
-            bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-            return bundle
-        return {"text/plain": repr(self), "text/html": self._html_of_fitted()}
+        shown = getattr(self, "_repr_html_", None)
+        return {"text/plain": repr(self)} | ({} if shown is None else {"text/html": shown()})
 
     def __copy__(self) -> Self:
         other = type(self).__new__(type(self))
@@ -1154,11 +1139,3 @@ class NaiveBayes(DeferredEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted is not None
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
-        return tags
