@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 import naively as nv
 from naively.counting import files as engine
 from naively.data import model_file as store
-from naively.errors import CombinedWeightsWarning, InvalidSetting
+from naively.errors import InvalidSetting, LargestFitWarning
 from naively.estimator import cached_counts
 
 from . import file_cases as cases
@@ -254,7 +254,7 @@ def rows_in(path):
 
 def test_a_folder_without_rows_holds_none(folder, tmp_path):
     with_rows, _ = fitted(folder, tmp_path / "rows")
-    with pytest.warns(CombinedWeightsWarning, match="what was fitted is that of the largest model"):
+    with pytest.warns(LargestFitWarning, match="what was fitted is that of the largest model"):
         nb, _ = fitted(folder, tmp_path / "kept", keep_rows=False)
     for path in (tmp_path / "kept").glob("*.parquet"):
         assert "rows" not in store.read_model(path).parts
@@ -277,7 +277,7 @@ def test_a_folder_without_rows_holds_none(folder, tmp_path):
 )
 def test_what_is_kept_is_not_mixed(first, then, words, folder, tmp_path):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CombinedWeightsWarning)
+        warnings.simplefilter("ignore", LargestFitWarning)
         fitted(folder, tmp_path / "kept", **first)
     with pytest.raises(InvalidSetting, match=words):
         fitted(folder, tmp_path / "kept", **then)
