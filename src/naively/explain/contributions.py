@@ -8,13 +8,13 @@ from .._types import Floats, Label, Longs, Matrices, TableLike
 from ..data.frame import Frame
 from ..errors import InvalidInput
 from ..errors.message import Setting
-from ..model.protocols import FittedModel
+from ..model.table_model import TableModel
 from .evidence import Evidence, Provenance
 from .words import texts_behind
 
 
 def explained(
-    model: FittedModel, rows: Floats, source: TableLike, threads: int, against: Label, pseudo_counts: float | None
+    model: TableModel, rows: Floats, source: TableLike, threads: int, against: Label, pseudo_counts: float | None
 ) -> Evidence:
     """Return the evidence for some rows; rows are those of each class."""
     size, labels = (source.rows if isinstance(source, Frame) else len(source)), tuple(model.classes.labels)

@@ -81,8 +81,8 @@ def _add_textbook_terms(model: TableModel, columns: dict[str, FlatColumn]) -> No
         columns[name].add_labels(np.vstack([table.log_p.T, table.log_unseen]))
     for name, part in model.number_parts.items():
         if part.missing is not None:
-            columns[name].add_missing(part.missing.likelihood.log_p.T)
-        columns[name].add_density(part.likelihoods.column(part.place), model.scorer.scale)
+            columns[name].add_missing(part.missing.likelihood.tables[0].log_p.T)
+        columns[name].add_density(part.likelihood, model.scorer.scale)
 
 
 def _check_flat(column: Column) -> None:

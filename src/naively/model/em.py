@@ -200,7 +200,7 @@ class Mixture:
     def log_prior_density(self, model: TableModel) -> float:
         """Return the logarithm of the priors' densities at the model."""
         prior = self.how.pseudo_rows * float(model.scorer.log_prior.sum()) if self.how.pseudo_rows else 0.0
-        return prior + sum(log_prior_density(model, key) for key in model.textbook.likelihoods)
+        return prior + sum(log_prior_density(model, key) for key in model.textbook.terms)
 
     # -- where to begin -----------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ class Mixture:
 def log_prior_density(model: TableModel, key: str) -> float:
     """Return the logarithm of the prior's density at one part of the model; an error names its columns."""
     try:
-        return model.textbook.likelihoods[key].log_prior_density()
+        return model.textbook.terms[key].log_prior_density()
     except InvalidSetting as error:
         if key == LABELS:  # of all labels, only levels may have no density
             columns = tuple(one.column for one in model.labels if isinstance(one.column.family, Ordinal))

@@ -19,9 +19,8 @@ from ..families.family import log_proportion, row_weights
 from ..judge.stratified_folds import RandomSeed, StratifiedFolds
 from ..stats import Counts
 from ..stats.arithmetic import subtract
-from .protocols import CountedRows, FittedModel
 from .scorer import posterior
-from .table_model import GIVE
+from .table_model import GIVE, CountedRows, TableModel
 
 
 class RemainingRows(NamedTuple):
@@ -46,7 +45,7 @@ PriorWithout = Callable[[RemainingRows], Floats]  # the log prior of the classes
 
 
 def leave_one_out_posterior(
-    model: FittedModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int
+    model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int
 ) -> Floats:
     """Return P(class | row) of each row as if it had never been counted."""
     joint = model.scorer.temper(leave_one_out_log_joint(model, counts, rows, y, prior, threads))
@@ -54,7 +53,7 @@ def leave_one_out_posterior(
 
 
 def leave_one_out_log_joint(
-    model: FittedModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int
+    model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int
 ) -> Floats:
     """Return the log joint [row, class] of each row as if it had never been counted."""
     joint = np.empty((len(y), len(counts.classes)))
