@@ -18,9 +18,11 @@ from ..explain.evidence import Evidence
 from ..explain.words import words_for_class
 from ..families.family import Estimate, Missing, Unseen
 from ..files.file import file_of
+from ..judge.decision import cost_and_choices, expected_cost
 from ..judge.scores import Scores
 from ..model.em import Expected
 from ..model.recipe import RECIPE, Recipe
+from ..model.scorer import AdditiveModel
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
 from ..stats.axis import is_missing
@@ -198,42 +200,35 @@ class NaiveBayes(SklearnProtocol):
     @property
     def fitted_(self) -> FittedClassifier:
         """The settings as they are now and the fitted state as one value; rows that come later are added to it."""
-        held = self._under_settings()
-        current = current_model(held)
-        if current is not held:
-            self._fitted = current
+        self._fitted = current = current_model(self._held())
         return current
 
     @fitted_.setter
     def fitted_(self, fitted: FittedClassifier) -> None:
         self._fitted = fitted.under(self.parameters)
 
-    def _under_settings(self) -> FittedClassifier:
-        """Return the settings as they are now and the fitted state, whether it is current or not."""
-        held = self._held()
-        own, known = vars(self), vars(held.parameters)
-        for name in NAMES:
-            if own[name] is not known[name]:
-                held = self._fitted = held.under(self.parameters)
-                break
-        return held
-
-    def _to_add(self) -> FittedClassifier:
-        """Return the fitted model to be added to others: where all rows are kept, these are enough, current or not."""
-        held = self._under_settings()
-        kept = held.state.kept
-        return held if kept is not None and kept.complete else self.fitted_
-
     def _held(self) -> FittedClassifier:
-        """Return the fitted model with the settings of the last call."""
-        if self._fitted is None:
+        """Return the settings as they are now and the fitted state, whether it is current or not."""
+        held = self._fitted
+        if held is None:
             from sklearn.exceptions import NotFittedError
 
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."
             )
-        return self._fitted
+        now, then = vars(self), vars(held.parameters)
+        for name in NAMES:
+            if now[name] is not then[name]:
+                held = self._fitted = held.under(self.parameters)
+                break
+        return held
+
+    def _to_add(self) -> FittedClassifier:
+        """Return the fitted model to be added to others: where all rows are kept, these are enough, current or not."""
+        held = self._held()
+        kept = held.state.kept
+        return held if kept is not None and kept.complete else self.fitted_
 
     def _assign(self, state: FittedState) -> FittedClassifier:
         """Go on with another state."""
@@ -392,7 +387,7 @@ class NaiveBayes(SklearnProtocol):
                 self._fitted = held.followed_by(after)
                 update.warn_of_change(before, self._fitted)
             return self
-        fitted, declared = self._under_settings(), None if classes is None else list(classes)
+        fitted, declared = self._held(), None if classes is None else list(classes)
         X = file_of(X) or X  # a stream begins but once
         typed = with_types_of_rows(fitted, X)
         rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, typed.state)
@@ -462,7 +457,7 @@ class NaiveBayes(SklearnProtocol):
         >>> nb.forget({"sky": ["rain"]}, ["in"]).counts_
         Counts: 2 rows (in: 1, out: 1), 1 columns
         """
-        fitted = self._under_settings()
+        fitted = self._held()
         before = fitted.state
         rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
         after = self._assign(update.forget_rows(fitted, rows))
@@ -604,7 +599,7 @@ class NaiveBayes(SklearnProtocol):
         array of shape (rows, classes)
             Probabilities in the order of `classes_`.
         """
-        return answers.probabilities_of(self.fitted_, X)
+        return answers.predict_rows(self.fitted_, X, AdditiveModel.posterior)
 
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Return log P(class | row).
@@ -619,7 +614,7 @@ class NaiveBayes(SklearnProtocol):
         array of shape (rows, classes)
             Logarithms of probabilities in the order of `classes_`, exact where the probability itself would be 0.
         """
-        return answers.log_probabilities_of(self.fitted_, X)
+        return answers.predict_rows(self.fitted_, X, AdditiveModel.log_posterior)
 
     def predict_joint_log_proba(self, X: TableLike) -> Floats:
         """Return log P(row, class) up to a constant of the row.
@@ -634,7 +629,7 @@ class NaiveBayes(SklearnProtocol):
         array of shape (rows, classes)
             Log joints in the order of `classes_`.
         """
-        return answers.joint_log_probabilities_of(self.fitted_, X)
+        return answers.predict_rows(self.fitted_, X, AdditiveModel.log_joint)
 
     def expected_cost(self, X: TableLike) -> Floats:
         """Return what each choice is expected to cost.
@@ -649,7 +644,9 @@ class NaiveBayes(SklearnProtocol):
         array of shape (rows, choices)
             Expected costs; choices are the classes unless `cost` names others.
         """
-        return answers.expected_costs(self.fitted_, X)
+        fitted = self.fitted_
+        cost, _ = cost_and_choices(fitted.parameters.cost, fitted.classes)
+        return expected_cost(answers.probabilities_of(fitted, X), cost)
 
     def predict_set(self, X: TableLike, level: float = 0.9, *, by_class: bool = False) -> Mask:
         """Return the classes that cannot be ruled out: a conformal prediction set for each row.
@@ -970,7 +967,7 @@ class NaiveBayes(SklearnProtocol):
         >>> nv.load(path).kept_rows_.rows
         0
         """
-        self._fitted = up_to_date(self._under_settings())
+        self._fitted = up_to_date(self._held())
         save_model(self._fitted, path, rows=rows)
 
     def flat(self, *, words: int | None = None) -> FlatModel:
@@ -1063,7 +1060,7 @@ class NaiveBayes(SklearnProtocol):
     @property
     def kept_rows_(self) -> KeptRowCount:
         """How many rows the model keeps beside its counts, whether they are all, and how much memory they take."""
-        return kept_row_count(self._under_settings())
+        return kept_row_count(self._held())
 
     def drop_rows(self) -> Self:
         """Drop the rows that the model keeps beside its counts; the model answers as before.
@@ -1086,7 +1083,7 @@ class NaiveBayes(SklearnProtocol):
         >>> print(nb.drop_rows().kept_rows_)
         no row
         """
-        self._fitted = without_kept_rows(up_to_date(self._under_settings()))
+        self._fitted = without_kept_rows(up_to_date(self._held()))
         return self
 
     def __mul__(self, weight: float) -> Self:

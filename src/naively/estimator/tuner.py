@@ -32,7 +32,7 @@ from ..model.tuning import (
     tuning_sample,
 )
 from ..stats import Counts
-from .fitted_classifier import FittedClassifier, default_model, prior_without_row, untuned_model
+from .fitted_classifier import FittedClassifier, default_model, prior_without_row, smoothed_model
 from .settings import Parameters
 from .state import FittedState
 
@@ -82,7 +82,7 @@ class Tuner:
         counts, threads = fitted_model.all_counts, parameters.threads
         most = MOST_SCORES // len(counts.classes)
         rows = tuning_sample(rows, most, self.state.schema, threads, parameters.recipe)
-        model = untuned_model(fitted_model, fitted_model.smoothing)
+        model = smoothed_model(fitted_model, fitted_model.smoothing)
         joint = model.answer(AdditiveModel.log_joint, rows.source, threads)
         out = np.isneginf(joint).all(axis=1)
         joint[out] = model.scorer.log_prior
@@ -112,7 +112,7 @@ class Tuner:
             )
         parameters, fitted_model = self.parameters, FittedClassifier(self.parameters, self.state)
         task = TuningTask(
-            lambda smoothing: untuned_model(fitted_model, smoothing),
+            lambda smoothing: smoothed_model(fitted_model, smoothing),
             fitted_model.counts,
             rows,
             prior_without_row(parameters, fitted_model.all_counts),

@@ -30,7 +30,7 @@ from ..judge.scores import Scores
 from ..model.leave_one_out import check_not_more_rows, hard_labels, rows_with_weight, truth_of
 from ..model.scorer import AdditiveModel
 from ..stats import Axis
-from .answers import log_probabilities_of, posterior_interval, probabilities_of
+from .answers import posterior_interval, predict_rows, probabilities_of
 from .evaluation import AnswersWithoutRows, answers_without_rows, is_held_out_in_folds, parts_of_file
 from .fitted_classifier import MODELLING, FittedClassifier
 from .settings import Parameters
@@ -48,7 +48,7 @@ HOW = (
 def prediction_sets(fitted: FittedClassifier, X: TableLike, level: float, *, by_class: bool = False) -> Mask:
     """Return which classes cannot be ruled out at a level, [row, class]."""
     scores = scores_in_use(fitted)
-    return scores.sets(log_probabilities_of(fitted, X), level, by_class=by_class)
+    return scores.sets(predict_rows(fitted, X, AdditiveModel.log_posterior), level, by_class=by_class)
 
 
 def probability_interval(fitted: FittedClassifier, X: TableLike, level: float | None) -> tuple[Floats, Floats]:
@@ -59,7 +59,7 @@ def probability_interval(fitted: FittedClassifier, X: TableLike, level: float | 
     """
     if level is not None and fitted.model.has_credible_interval:
         return posterior_interval(fitted, X, level)
-    scores, log_p = scores_in_use(fitted), log_probabilities_of(fitted, X)
+    scores, log_p = scores_in_use(fitted), predict_rows(fitted, X, AdditiveModel.log_posterior)
     if level is None:
         return scores.venn_abers(log_p)
     (low, high), p = scores.confidence(log_p, level), probabilities_of(fitted, X)

@@ -97,6 +97,7 @@ class TableModel:
         bias: Floats | None = None,
     ) -> None:
         self.schema, self.classes = schema, counts.classes
+        self.single = schema.single  # whether a row can be a dict of its cells
         self.labels = [
             LabelColumn(c, counts.columns[c.name], counts, settings, max_categories) for c in schema.of_kind("labels")
         ]
@@ -222,7 +223,10 @@ class TableModel:
 
     def answer(self, ask: Callable[..., AnyArray], source: TableLike, threads: int, **how: object) -> AnyArray:
         """Return the answers about all rows; `ask` is a method of `AdditiveModel`."""
-        if isinstance(source, Frame) and threads > 1 and source.rows > ROWS_OF_THREAD and not self.wide:
+        if not isinstance(source, Frame):
+            rows = self.read_rows(source)
+            return self.ask_block(lambda _, columns: ask(self.scorer, columns, 1, **how), slice(0, len(source)), rows)
+        if threads > 1 and source.rows > ROWS_OF_THREAD and not self.wide:
             return answers_in_threads(self, lambda columns: ask(self.scorer, columns, 1, **how), source, threads)
         parts = self.each_block(lambda _, columns: ask(self.scorer, columns, threads, **how), source, threads)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
