@@ -1,7 +1,7 @@
 """Models from what is kept of single files in a folder: a file is read again only if it changed.
 
-Of a textbook model the counts of each file are kept. Of a model that fits something on top of its counts, a model of
-each file is kept, with up to 50,000 of its rows unless they are not to be: the models are merged.
+A model of each file is kept, and the models are merged. If something is fitted on top of the counts, it holds up to
+50,000 rows of its file, unless they are not to be kept.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 from os import PathLike
 from typing import NamedTuple
 
@@ -24,31 +22,15 @@ from ..counting.kept_rows import KeptRows
 from ..counting.notes import about_cells, about_labels
 from ..counting.rows import checked_classes, with_hints
 from ..counting.weights import row_weights_of
-from ..data import model_file
 from ..data.schema import Schema
 from ..errors import UnreadableFile
-from ..stats import Counts
 from .fit import counted_state
 from .fitted_classifier import FittedClassifier
 from .load import model_of_file, save_model
 from .merge import merge_models
 from .settings import Parameters
-from .state import FittedState, LiveCounts, state_of_counts
+from .state import FittedState, LiveCounts
 from .update import times_weight, up_to_date
-
-
-@dataclass(frozen=True)
-class CachedFit:
-    """The state of what is kept in a folder, and what was found in the files."""
-
-    state: FittedState
-    rows: int
-    missing: int
-    markers: dict[str, dict[str, int]]
-    set_aside: tuple[str, ...]
-    read: tuple[str, ...]
-    cached: tuple[str, ...]
-    skipped: int
 
 
 @dataclass(frozen=True)
@@ -74,30 +56,33 @@ class CacheSettings:
 
 
 class CachedFile(NamedTuple):
-    """What is kept of one file, and what was noted while it was read."""
+    """The model of one file, and what was noted while it was read."""
 
-    counts: Counts
+    fitted: FittedClassifier
     noted: JsonObject
-    fitted: FittedClassifier | None = None  # if something is fitted on top of the counts
 
 
-def fit_cached(parameters: Parameters, rows: FileRows, how: CacheSettings) -> CachedFit:
-    """Return the state of what is kept of each file, which is read from a folder or made and put there."""
+def fit_cached(parameters: Parameters, rows: FileRows, how: CacheSettings) -> tuple[FittedState, JsonObject]:
+    """Return the state of all files, and fields of `FileFit`; each is read from a folder, or counted and put there."""
     files = CachedFiles(parameters, rows, how)
-    source, cache = rows.source, files.cache
+    source, schema = rows.source, files.cache.schema
     order = sorted(range(len(source.paths)), key=lambda at: source.paths[at])[-(how.window or 0) :]
     parts = [files.found(at) or files.counted(at) for at in order]
-    while files.models and any(aside := _columns_aside(parts, rows, cache.schema)):
+    while any(aside := _columns_aside(parts, rows, schema)):
         # A column with too many values in one file, or in all together, is in none of the models.
-        if all(aside.isdisjoint(one.counts.columns) for one in parts):
+        if all(aside.isdisjoint(one.fitted.counts.columns) for one in parts):
             break
         pairs = zip(order, parts, strict=True)
-        parts = [one if aside.isdisjoint(one.counts.columns) else files.counted(at, aside) for at, one in pairs]
+        parts = [one if aside.isdisjoint(one.fitted.counts.columns) else files.counted(at, aside) for at, one in pairs]
+    # Always added in the same order, so that the sums are the same to the last bit.
     weights = [how.fade ** (len(parts) - 1 - at) for at in range(len(parts))]
-    aside = _columns_aside(parts, rows, cache.schema)
-    state = files.merged(parts, weights, aside)
-    names = tuple(name for name in cache.schema.names if name in aside)
-    schema = cache.schema.only(name for name in cache.schema.names if name not in aside)
+    models = [
+        one.fitted if weight == 1 else times_weight(one.fitted, weight)
+        for one, weight in zip(parts, weights, strict=True)
+    ]
+    state = up_to_date(merge_models(models, [source.paths[at] for at in order])).state
+    names = tuple(name for name in schema.names if name in aside)
+    schema = schema.only(name for name in schema.names if name not in aside)
     markers = _markers_of(parts, schema.names)
     hints = (
         *source.notes(),
@@ -105,26 +90,27 @@ def fit_cached(parameters: Parameters, rows: FileRows, how: CacheSettings) -> Ca
         *about_labels(TableCounter.of(state.counts.value, state.schema), float(state.counts.value.rows.sum())),
         *map(set_aside_hint, names),
     )
-    state = replace(state, schema=replace(state.schema, hints=hints))
-    return CachedFit(
-        replace(state, label_type=np.dtype(parts[-1].noted["labels"])),
-        sum(one.noted["rows"] for one in parts),
-        sum(one.noted["missing"] for one in parts),
-        {name: dict(texts.most_common()) for name, texts in markers.items()},
-        names,
-        tuple(source.paths[at] for at in order if at in files.read),
-        tuple(source.paths[at] for at in order if at not in files.read),
-        sum(one.noted.get("skipped", 0) for one in parts),
-    )
+    state = replace(state, schema=replace(state.schema, hints=hints), label_type=np.dtype(parts[-1].noted["labels"]))
+    return state, {
+        "rows": sum(one.noted["rows"] for one in parts),
+        "missing": sum(one.noted["missing"] for one in parts),
+        "markers": {name: dict(texts.most_common()) for name, texts in markers.items()},
+        "set_aside": names,
+        "passes": min(len(files.read), 1),
+        "read": tuple(source.paths[at] for at in order if at in files.read),
+        "cached": tuple(source.paths[at] for at in order if at not in files.read),
+        "skipped": sum(one.noted.get("skipped", 0) for one in parts),
+        "by_file": True,
+    }
 
 
 class CachedFiles:
     """The files of a run, and the folder that keeps what was counted of each."""
 
     def __init__(self, parameters: Parameters, rows: FileRows, how: CacheSettings) -> None:
-        self.parameters, self.rows, self.how = parameters, rows, how
+        self.parameters, self.rows = parameters, rows
         self.declared: Sequence[Label] = checked_classes(parameters.classes, rows)
-        self.models = parameters.leaves_choices
+        self.keep_rows = how.keep_rows and parameters.leaves_choices
         self.cache = CountsCache(
             how.folder,
             rows,
@@ -140,19 +126,16 @@ class CachedFiles:
         stored = self.cache.find(path)
         if stored is None:
             return None
-        noted = stored.about["noted"]
-        if not self.models:
-            return CachedFile(stored.counts, noted)
         try:
             fitted = model_of_file(self.cache.place(path), stored)
         except UnreadableFile:
             return None  # fitted anew
-        if self.how.keep_rows and fitted.state.kept is None:
+        if self.keep_rows and fitted.state.kept is None:
             return None
-        return CachedFile(fitted.counts, noted, FittedClassifier(self.parameters, fitted.state))
+        return CachedFile(FittedClassifier(self.parameters, fitted.state), stored.about["noted"])
 
     def counted(self, at: int, aside: Collection[str] = ()) -> CachedFile:
-        """Count one of the files, without some columns, and put what is kept of it into the folder."""
+        """Count one of the files, without some columns, and put its model into the folder."""
         self.read.add(at)
         path = self.rows.source.paths[at]
         before = file_fingerprint(path)
@@ -164,20 +147,17 @@ class CachedFiles:
         noted: JsonObject = {"rows": alone.counted, "skipped": alone.skipped, "missing": alone.gaps.total()}
         noted |= {"labels": alone.label_type.str, "markers": markers_in(alone)}
         noted["set_aside"] = [name for name in self.cache.schema.names if name in {*alone.set_aside, *aside}]
-        place = self.cache.place(path)
-        if not self.models:
-            counts = counter.value()
-            model_file.write_model(place, counts, self.cache.entry(path, noted, before))
-            return CachedFile(counts, noted)
-        fitted = model_of_rows(self.parameters, counter, alone, keep_rows=self.how.keep_rows)
-        write_file_model(fitted, place, self.cache.entry(path, noted, before), keep_rows=self.how.keep_rows)
-        return CachedFile(fitted.counts, noted, fitted)
+        fitted = self._model_of_rows(counter, alone)
+        # Settings that do not matter to what is fitted are left out.
+        bare = fitted.with_parameters(n_jobs=None, random_state=0, cost=None, reject=None, prior="empirical")
+        save_model(bare, self.cache.place(path), rows=self.keep_rows, beside=self.cache.entry(path, noted, before))
+        return CachedFile(fitted, noted)
 
     def _alone(self, at: int) -> FileRows:
         """Return the rows of one of the files; progress is that of all files."""
         rows, source = self.rows, self.rows.source
         alone = replace(rows, source=source.alone(at), set_aside=[], rows=0, counted=0, skipped=0, gaps=Counter())
-        alone = replace(alone, found={}, first=None, sampling=self.models, passes=(0, 1))
+        alone = replace(alone, found={}, first=None, sampling=self.parameters.leaves_choices, passes=(0, 1))
         if (progress := rows.progress) is not None:
             sizes, before = [source.bytes(one) for one in range(len(source.paths))], rows.rows
             done = sum(sizes[:at])
@@ -188,17 +168,28 @@ class CachedFiles:
             alone.progress = report
         return alone
 
-    def merged(self, parts: Sequence[CachedFile], weights: Sequence[float], aside: Collection[str]) -> FittedState:
-        """Return the state of all files, each with its weight."""
-        paths = sorted(self.rows.source.paths)[-len(parts) :]
-        models = [one.fitted for one in parts if one.fitted is not None]
-        if self.models:
-            return merged_files(models, weights, paths).state
-        # Always added in the same order, so that the sums are the same to the last bit.
-        each = (_without_columns(one.counts, aside) for one in parts)
-        faded = (one if weight == 1 else one * weight for one, weight in zip(each, weights, strict=True))
-        schema = self.cache.schema.only(name for name in self.cache.schema.names if name not in aside)
-        return state_of_counts(self.parameters, reduce(add, faded), schema)
+    def _model_of_rows(self, counter: TableCounter, rows: FileRows) -> FittedClassifier:
+        """Return the model of a file that was counted, with its rows if they are to be kept.
+
+        Where all rows are kept, nothing is fitted to them: it is fitted to those of all files.
+        """
+        parameters, kept = self.parameters, None
+        if parameters.leaves_choices:
+            counter.drop_types(parameters.families or ())
+            kept = KeptRows.of_file(rows, counter, parameters.threads)
+            if not (self.keep_rows and kept.complete):
+                state = counted_state(parameters, counter, rows)
+                return FittedClassifier(parameters, replace(state, kept=kept if self.keep_rows else None))
+        schema = with_hints(counter, rows)
+        state = FittedState(
+            LiveCounts(schema, counter=counter),
+            schema,
+            rows.label_type,
+            row_weights=row_weights_of(counter, rows),
+            kept=kept,
+            fitted_rows=float(counter.rows.sum()),
+        )
+        return FittedClassifier(parameters, state)
 
 
 def kept_beside(parameters: Parameters, keep_rows: bool) -> JsonObject:
@@ -233,60 +224,10 @@ def _columns_aside(parts: Sequence[CachedFile], rows: FileRows, schema: Schema) 
     aside = {name for one in parts for name in one.noted["set_aside"]}
     for column in schema:
         if rows.may_go(column) and column.name not in aside:
-            values = [one.counts.columns[column.name].values for one in parts]
+            values = [one.fitted.counts.columns[column.name].values for one in parts]
             if (
                 sum(map(len, values)) > MOST_LABELS
                 and len({label for one in values for label in one.labels}) > MOST_LABELS
             ):
                 aside.add(column.name)
     return aside
-
-
-def _without_columns(counts: Counts, names: Collection[str]) -> Counts:
-    """Return counts without some columns."""
-    columns = {name: statistic for name, statistic in counts.columns.items() if name not in names}
-    return Counts(counts.classes, counts.rows, columns)
-
-
-# -- a model of each file ----------------------------------------------------------------------------------------------
-
-
-def model_of_rows(
-    parameters: Parameters, counter: TableCounter, rows: FileRows, *, keep_rows: bool
-) -> FittedClassifier:
-    """Return the model of the rows of a file that were counted, with the rows that are kept of it if they are to be.
-
-    Where all rows are kept, nothing is fitted to them: it is fitted to those of all files.
-    """
-    counter.drop_types(parameters.families or ())
-    kept = KeptRows.of_file(rows, counter, parameters.threads)
-    if not (keep_rows and kept.complete):
-        state = counted_state(parameters, counter, rows)
-        return FittedClassifier(parameters, replace(state, kept=kept if keep_rows else None))
-    schema = with_hints(counter, rows)
-    state = FittedState(
-        LiveCounts(schema, counter=counter),
-        schema,
-        rows.label_type,
-        row_weights=row_weights_of(counter, rows),
-        kept=kept,
-        fitted_rows=float(counter.rows.sum()),
-    )
-    return FittedClassifier(parameters, state)
-
-
-def write_file_model(
-    fitted: FittedClassifier, place: str | PathLike[str], entry: JsonObject, *, keep_rows: bool
-) -> None:
-    """Write the model of a file; settings that do not matter to what is fitted are left out."""
-    bare = fitted.with_parameters(n_jobs=None, random_state=0, cost=None, reject=None, prior="empirical")
-    save_model(bare, place, rows=keep_rows, beside=entry)
-
-
-def merged_files(
-    models: Sequence[FittedClassifier], weights: Sequence[float], names: Sequence[str]
-) -> FittedClassifier:
-    """Return the model of the rows of all files, those of each weighing so much."""
-    pairs = zip(models, weights, strict=True)
-    faded = [one if weight == 1 else times_weight(one, weight) for one, weight in pairs]
-    return up_to_date(merge_models(faded, names))

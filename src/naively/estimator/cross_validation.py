@@ -124,6 +124,7 @@ def _scores_of_file(parameters: Parameters, rows: FileRows, cv: SplitsLike, grou
         )
     prepare_file(parameters, rows)
     _, scores, _ = fit_folds(parameters, rows, int(cv), tuning)
+    assert scores is not None
     check_scale_of_file(rows)
     if len(scores.truth) < cv:
         raise InvalidInput(Setting("cv", cv), f" must lie between 2 and the number of rows, {len(scores.truth)}.")
@@ -164,7 +165,8 @@ def scores_of_kept_rows(parameters: Parameters, state: FittedState, cv: int) -> 
 # a standard error of 0.06 % at most.
 SCORED = 1 << 21
 
-FoldFit = tuple[FittedState, Scores, Scores | None]  # of all rows, of the folds, of the textbook model in the folds
+# The state of all rows, the scores of the folds if there are some, and those of the textbook model in the same folds.
+FoldFit = tuple[FittedState, Scores | None, Scores | None]
 
 
 def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = "refit") -> FoldFit:

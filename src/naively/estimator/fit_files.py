@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from .._progress import progress_shown
+from .._types import JsonObject
 from ..counting.files import FileRows, Progress
 from ..counting.weights import check_scale_of_file
 from ..errors import InvalidInput, InvalidSetting
@@ -17,7 +18,7 @@ from ..errors.message import Setting
 from ..files.file import File, file_of
 from ..judge.scores import Scores
 from .cached_counts import CacheSettings, fit_cached, markers_in
-from .cross_validation import fit_folds, scores_of_kept_rows
+from .cross_validation import FoldFit, fit_folds, scores_of_kept_rows
 from .fit import fit_rows, prepare_file, warn_of_target
 from .fitted_classifier import FittedClassifier
 from .settings import Parameters, check_no_em
@@ -169,112 +170,59 @@ def fit_files(
     >>> done.rows, done.scores.accuracy, nb.predict({"words": 85})[0]
     (100, 1.0, 'spam')
     """
-    with progress_shown(progress, "fitting") as report:
-        fitted, done = fit_model_to_files(
-            nb.parameters,
-            file,
-            target,
-            ignore=ignore,
-            weight=weight,
-            cv=cv,
-            keep_counts=keep_counts,
-            window=window,
-            fade=fade,
-            keep_rows=keep_rows,
-            progress=report,
-            normalize_weight=normalize_weight,
-        )
-    nb.fitted_ = fitted
-    warn_of_target(fitted.all_counts)
-    return done
-
-
-def fit_model_to_files(
-    parameters: Parameters,
-    file: File | str | PathLike[str],
-    target: str,
-    *,
-    ignore: Sequence[str] = (),
-    weight: str | None = None,
-    cv: int = 0,
-    keep_counts: str | PathLike[str] | None = None,
-    window: int | None = None,
-    fade: float = 1.0,
-    keep_rows: bool = True,
-    progress: Progress | None = None,
-    normalize_weight: bool = False,
-) -> tuple[FittedClassifier, FileFit]:
-    """Return the model fitted to the rows of files, and what was read; `fit_files` says what the parameters are."""
-    start = time.perf_counter()
+    start, parameters = time.perf_counter(), nb.parameters
     parameters.check()
     check_no_em(parameters)
     source = file_of(file)
     if source is None:
         raise InvalidInput(f"Give a path or nv.File(...); got {type(file).__name__}.")
     _check_choices(cv, keep_counts, window, fade)
-    rows = FileRows(source, target, weight, tuple(ignore), parameters.unlabelled, progress)
-    if keep_counts is not None:
-        if source.is_stream:
-            raise InvalidInput(
-                Setting("keep_counts"), f" keeps the counts of each file, and {source.path} is a stream."
-            )
-        _check_cacheable(parameters, normalize_weight)
-        how = CacheSettings(keep_counts, window, float(fade), keep_rows)
-        _check_scorable(parameters, cv, how)
-        state, done = _fit_from_cache(parameters, rows, how, cv)
-    else:
-        state, done = _fit_from_rows(parameters, rows, cv, normalize_weight)
-    return FittedClassifier(parameters, state), replace(done, seconds=time.perf_counter() - start)
+    with progress_shown(progress, "fitting") as report:
+        rows = FileRows(source, target, weight, tuple(ignore), parameters.unlabelled, report)
+        if keep_counts is not None:
+            if source.is_stream:
+                raise InvalidInput(
+                    Setting("keep_counts"), f" keeps the counts of each file, and {source.path} is a stream."
+                )
+            _check_cacheable(parameters, normalize_weight)
+            how = CacheSettings(keep_counts, window, float(fade), keep_rows)
+            _check_scorable(parameters, cv, how)
+            state, facts = fit_cached(parameters, rows, how)
+            scores, textbook_scores = scores_of_kept_rows(parameters, state, cv) if cv else (None, None)
+        else:
+            state, scores, textbook_scores = _fit_from_rows(parameters, rows, cv, normalize_weight)
+            facts = _facts_of(rows, state)
+    keep_quality_of_folds(parameters, state, scores)
+    nb.fitted_ = fitted = FittedClassifier(parameters, state)
+    warn_of_target(fitted.all_counts)
+    seconds = time.perf_counter() - start
+    return FileFit(scores=scores, textbook_scores=textbook_scores, seconds=seconds, **facts)
 
 
-def _fit_from_cache(parameters: Parameters, rows: FileRows, how: CacheSettings, cv: int) -> tuple[FittedState, FileFit]:
-    """Return the state of what is kept of each file, what was read, and the scores of rows that are kept."""
-    found = fit_cached(parameters, rows, how)
-    scores, textbook_scores = scores_of_kept_rows(parameters, found.state, cv) if cv else (None, None)
-    keep_quality_of_folds(parameters, found.state, scores)
-    return found.state, FileFit(
-        rows=found.rows,
-        missing=found.missing,
-        markers=found.markers,
-        set_aside=found.set_aside,
-        scores=scores,
-        textbook_scores=textbook_scores,
-        passes=min(len(found.read), 1),
-        read=found.read,
-        cached=found.cached,
-        seconds=0.0,
-        skipped=found.skipped,
-        by_file=True,
-    )
+def _fit_from_rows(parameters: Parameters, rows: FileRows, cv: int, normalize_weight: bool) -> FoldFit:
+    """Return the state of all rows; with folds, their scores."""
+    if not cv:
+        return fit_rows(parameters, rows, normalize_weight=normalize_weight), None, None
+    prepare_file(parameters, rows, normalize_weight=normalize_weight)
+    found = fit_folds(parameters, rows, cv)
+    check_scale_of_file(rows)
+    return found
 
 
-def _fit_from_rows(
-    parameters: Parameters, rows: FileRows, cv: int, normalize_weight: bool
-) -> tuple[FittedState, FileFit]:
-    """Return the state of all rows, and what was read; with folds, their scores."""
-    scores = textbook_scores = None
-    if cv:
-        prepare_file(parameters, rows, normalize_weight=normalize_weight)
-        state, scores, textbook_scores = fit_folds(parameters, rows, cv)
-        check_scale_of_file(rows)
-        keep_quality_of_folds(parameters, state, scores)
-    else:
-        state = fit_rows(parameters, rows, normalize_weight=normalize_weight)
+def _facts_of(rows: FileRows, state: FittedState) -> JsonObject:
+    """Return what was read, as fields of `FileFit`."""
     by_column = {name: rows.gaps[name] for name in state.schema.names}
-    return state, FileFit(
-        rows=rows.counted,
-        missing=sum(by_column.values()),
-        markers=markers_in(rows),
-        set_aside=tuple(rows.set_aside),
-        scores=scores,
-        textbook_scores=textbook_scores,
-        passes=rows.passes[0] + 1,
-        read=rows.source.paths,
-        cached=(),
-        seconds=0.0,
-        skipped=rows.skipped,
-        missing_by_column=by_column,
-    )
+    return {
+        "rows": rows.counted,
+        "missing": sum(by_column.values()),
+        "markers": markers_in(rows),
+        "set_aside": tuple(rows.set_aside),
+        "passes": rows.passes[0] + 1,
+        "read": rows.source.paths,
+        "cached": (),
+        "skipped": rows.skipped,
+        "missing_by_column": by_column,
+    }
 
 
 def _check_choices(cv: int, keep_counts: str | PathLike[str] | None, window: int | None, fade: float) -> None:
