@@ -15,14 +15,14 @@ import numpy as np
 
 from .._linear_algebra import dot
 from .._types import Codes, ColumnLike, Floats, Mask, Places, TableLike
-from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
+from ..counting.rows import Rows, check_widths
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.frame import Frame
 from ..data.target import SoftLabels
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..families.family import row_weights
-from ..files.file import File, file_of
+from ..files.file import File
 from ..judge.held_out_scores import HeldOutScores, class_scores
 from ..judge.histograms import QualityCounts, QualitySource, quality_of_scores
 from ..judge.score_inputs import matching_label
@@ -31,7 +31,7 @@ from ..model.leave_one_out import check_not_more_rows, hard_labels, rows_with_we
 from ..model.scorer import AdditiveModel
 from ..stats import Axis
 from .answers import posterior_interval, predict_rows, probabilities_of
-from .evaluation import AnswersWithoutRows, answers_without_rows, is_held_out_in_folds, parts_of_file
+from .evaluation import AnswersWithoutRows, answers_without_rows, each_labelled_block, is_held_out_in_folds
 from .fitted_classifier import MODELLING, FittedClassifier
 from .settings import Parameters
 from .state import FittedState, HeldOutCache
@@ -114,19 +114,12 @@ def conformalized_state(
 ) -> FittedState:
     """Return the state with the held-out scores of these rows; `NaiveBayes.conformalize` says how."""
 
-    def scores_of(X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None) -> HeldOutScores:
-        rows = labeled_rows(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.state.schema)
+    def scores_of(rows: Rows) -> HeldOutScores:
         if not held_out:
             _refuse_uncounted(fitted, rows)
         return held_out_scores(fitted, rows, held_out=held_out)
 
-    file = file_of(X)
-    if file is None:
-        scores = scores_of(X, y, sample_weight, target)
-    else:
-        read = rows_of_file(file, y, target, sample_weight)
-        parts = parts_of_file(fitted, read, lambda table, w: scores_of(table, None, w, read.of_target))
-        scores = reduce(add, parts)
+    scores = reduce(add, each_labelled_block(fitted, X, y, sample_weight, target, scores_of))
     held = replace(fitted.state.held_out, scores=scores, parameters=fitted.parameters.snapshot())
     return replace(fitted.state, held_out=held)
 
