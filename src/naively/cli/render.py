@@ -247,14 +247,14 @@ def tuning_lines(fitted: FittedClassifier) -> list[str]:
 
 def rows_in_file(fitted: FittedClassifier, *, in_file: bool = True) -> str:
     """Return which rows the file of a model holds, in words."""
-    from ..estimator.rows_in_files import kept_row_count
+    from ..estimator.fitted_classifier import kept_row_count
 
     return str(kept_row_count(fitted)) if in_file else "no row"
 
 
 def kept_rows_as_json(fitted: FittedClassifier, *, in_file: bool = True) -> JsonObject:
     """Return how many rows the file of a model holds, and whether they are all, for JSON."""
-    from ..estimator.rows_in_files import kept_row_count
+    from ..estimator.fitted_classifier import kept_row_count
 
     kept = kept_row_count(fitted)
     return {"kept_rows": kept.rows if in_file else 0, "kept_rows_complete": in_file and kept.complete}

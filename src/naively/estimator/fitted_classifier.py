@@ -27,7 +27,7 @@ from ..model.table_model import TableModel
 from ..model.tuning import UNTUNED, Smoothing, Tuning, with_column_smoothing
 from ..stats import Counts
 from .settings import Parameters, check_choice
-from .state import FittedState
+from .state import FittedState, NumberInformation
 
 # Settings that a model is estimated with; a change of them acts at once, without the data.
 ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
@@ -390,3 +390,55 @@ def _numbers_of(values: npt.ArrayLike) -> Floats:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidSetting(Setting("prior", values), " must hold numbers.") from None
+
+
+# -- the rows that a model retains ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KeptRowCount:
+    """How many rows a model keeps beside its counts, to fit anew what was chosen on top of them.
+
+    Parameters
+    ----------
+    rows : int
+        Rows that are kept; those of the same content count one by one.
+    complete : bool
+        Whether these are all rows that were counted.
+    nbytes : int
+        How many bytes of memory their cells take.
+    counted : float or None
+        How many rows were counted; None if they have weights, so that their number is not known.
+    """
+
+    rows: int
+    complete: bool
+    nbytes: int
+    counted: float | None
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return "no row"
+        if self.complete:
+            return "1 row, as it is" if self.rows == 1 else f"all {self.rows:,} rows, as they are"
+        if self.counted is None:
+            return f"{self.rows:,} of the rows, as they are"
+        return f"{self.rows:,} of {self.counted:,.0f} rows, as they are"
+
+
+def kept_row_count(fitted: FittedClassifier) -> KeptRowCount:
+    """Return how many rows a model keeps."""
+    state, kept = fitted.state, fitted.state.kept
+    faded = kept is not None and kept.held is not None and kept.held.weights is not None
+    weighted = faded or state.row_weights is not None or state.class_weights is not None
+    counted = None if weighted else float(fitted.counts.rows.sum())
+    if kept is None:
+        return KeptRowCount(0, False, 0, counted)
+    return KeptRowCount(kept.total, kept.complete, kept.nbytes, counted)
+
+
+def without_kept_rows(fitted: FittedClassifier) -> FittedClassifier:
+    """Return the model without the rows that it keeps: counts and weights stay."""
+    state = fitted.state
+    measured = None if state.information is None else NumberInformation(measured=state.information.measured)
+    return FittedClassifier(fitted.parameters, replace(state, kept=None, information=measured))

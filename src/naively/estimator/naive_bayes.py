@@ -28,10 +28,9 @@ from ..stats import Counts
 from ..stats.axis import is_missing
 from . import answers, evaluation, reports, uncertainty, update
 from .fit import fit_rows, warn_of_target
-from .fitted_classifier import FittedClassifier
+from .fitted_classifier import FittedClassifier, KeptRowCount, kept_row_count, without_kept_rows
 from .load import save_model
 from .profile import Profile, state_of_profile
-from .rows_in_files import KeptRowCount, kept_row_count, without_kept_rows
 from .settings import (
     NAMES,
     ClassesLike,
