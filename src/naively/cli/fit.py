@@ -302,7 +302,7 @@ def missing_values_line(fitted: FittedClassifier, fit: FileFit, cells: int) -> s
 def accuracy_line(scores: Scores) -> str:
     """Return the accuracy and the cost on held-out rows next to those of the baseline, as one sentence."""
     from ..judge.metrics import score_text
-    from ..judge.score_report import baseline_title, uses_costs
+    from ..judge.scores import baseline_title, uses_costs
 
     def parts(one: Scores) -> list[str]:
         names = ["accuracy"] if not math.isnan(scores.accuracy) and not math.isnan(one.accuracy) else []

@@ -185,7 +185,7 @@ def column_table(summaries: list[JsonObject], most: int = MOST_COLUMNS, where: s
 def score_table(scores: Scores, textbook: Scores | None = None) -> Table:
     """Return the scores with their standard errors, next to those of the textbook model, if given, and the baseline."""
     from ..judge.metrics import score_text
-    from ..judge.score_report import baseline_title, has_comparable_folds, score_lines
+    from ..judge.scores import baseline_title, has_comparable_folds, score_lines
 
     columns = {"model": scores, "textbook": textbook, printable(baseline_title(scores)): scores.baseline}
     shown = {title: one for title, one in columns.items() if one is not None}
