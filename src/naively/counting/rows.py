@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -255,16 +254,8 @@ def weightless(rows: Rows, declared: Sequence[Label] = ()) -> Rows:
     return replace(rows, target=target, weights=weights, own=own, hashes=None)
 
 
-def checked_classes(classes: int | Iterable[Label] | None, rows: Rows | FileRows) -> list[Label]:
+def checked_classes(classes: Iterable[Label] | None, rows: Rows | FileRows) -> list[Label]:
     """Return the classes that are declared, if they can be classes of these rows."""
-    if isinstance(classes, int | Integral):
-        if rows.target.labels:
-            raise InvalidSetting(
-                Setting("classes", classes),
-                " says how many classes there are where no row has a label, but some have one; list the classes "
-                f"instead: the labels are {sorted(map(str, rows.target.labels))[:5]}.",
-            )
-        classes = range(int(classes))
     declared = [] if classes is None else list(classes)
     check_kinds([*declared, *rows.target.labels] if declared else [])
     return declared

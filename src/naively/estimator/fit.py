@@ -158,8 +158,6 @@ def _expected(parameters: Parameters, rows: Rows, counts: Counts, declared: Sequ
     how = EMSettings(
         lambda counts: textbook_model(parameters, counts, counts.schema, settings),
         prior_pseudo_counts(parameters) or 0.0,
-        isinstance(parameters.prior, str),
-        parameters.random_state,
         parameters.threads,
         parameters.recipe,
     )

@@ -79,8 +79,7 @@ class NaiveBayes(SklearnProtocol):
     prior_smoothing : float, default=1.0
         The λ of the class prior: (n + λ) / (N + K·λ).
     classes : list, optional
-        Labels that stay known even where no row has them. With ``unlabelled="em"``, those that no row has are learned,
-        too; where no row has any, a number says how many there are.
+        Labels that stay known even where no row has them.
     columns : list of str, optional
         The columns that are used; by default all.
     missing : {"skip", "value"}, default="skip"
@@ -103,8 +102,7 @@ class NaiveBayes(SklearnProtocol):
         How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use. -1 stands for all
         CPUs, -2 for all but one.
     random_state : int, RandomState or None, default=0
-        How `cross_validate` splits rows into folds, and where classes without any label begin (``unlabelled="em"``);
-        nothing else is random.
+        How `cross_validate` splits rows into folds; nothing else is random.
     class_weight : "balanced" or dict, optional
         The weight of a row of each class, multiplied by its own weight; a class that a dict does not name has 1.
         "balanced" makes the weights of all classes sum to the same: N / (K n), as in scikit-learn. It acts on what is

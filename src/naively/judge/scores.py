@@ -499,7 +499,7 @@ class Scores:
         label = self.classes[int(seen[0])]
         if len(self.classes) == 1:
             return (single_class_note(label),)
-        return (f"All rows are of one class, {label!r}: the self do not measure how well it is distinguished.",)
+        return (f"All rows are of one class, {label!r}: the scores do not measure how well it is distinguished.",)
 
     def to_dict(self) -> JsonObject:
         """Return all scores as values that JSON can hold.
