@@ -18,7 +18,7 @@ import naively as nv
 from naively.counting import files as engine
 from naively.data import model_file as store
 from naively.errors import InvalidSetting, LargestFitWarning
-from naively.estimator import cached_counts
+from naively.estimator import fit_files
 
 from . import file_cases as cases
 from .test_keep_counts import names
@@ -303,7 +303,7 @@ def test_damaged_rows_are_counted_anew(folder, tmp_path):
 def test_a_column_of_too_many_values_is_in_no_model(folder, tmp_path, monkeypatch):
     """No file alone has too many values, only all of them together: those that were counted are read again."""
     most = len({*ROWS["zip"].to_pylist()} - {None})
-    for module in (engine, cached_counts):
+    for module in (engine, fit_files):
         monkeypatch.setattr(module, "MOST_LABELS", most)
     nb, done = fitted(folder, tmp_path / "kept", families=None)
     again, second = fitted(folder, tmp_path / "kept", families=None)

@@ -14,7 +14,7 @@ import naively as nv
 from naively.cli import main
 from naively.counting.rows import labeled_rows
 from naively.errors import InvalidInput, InvalidSetting, UnreadableFile
-from naively.estimator.uncertainty import held_out_scores, scores_in_use
+from naively.estimator.held_out import held_out_scores, scores_in_use
 from naively.judge.held_out_scores import BINS, HeldOutScores, log_odds, score_bins
 from naively.stats import Axis
 

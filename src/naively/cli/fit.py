@@ -163,9 +163,9 @@ def fit_command(
     --text names them, and columns of numbers are numbers; the report shows how to change that.
     """
     from ..estimator.fit_files import fit_files
+    from ..estimator.held_out import with_scores_of_files
     from ..estimator.load import refuse_rows_of_textbook, save_model
     from ..estimator.naive_bayes import NaiveBayes
-    from ..estimator.uncertainty import with_scores_of_files
 
     file = common.file()
     arguments.refuse_overwriting(out, file)

@@ -51,7 +51,7 @@ def print_model(fitted: FittedClassifier, model: str, as_json: bool) -> None:
     """Print rows, classes, columns and settings."""
     from .. import __version__
     from ..counting.notes import about_target
-    from ..estimator.uncertainty import scores_at_hand
+    from ..estimator.held_out import scores_at_hand
     from ..judge.metrics import as_row_count
 
     counts, target, scores = fitted.counts, fitted.schema.target, scores_at_hand(fitted)

@@ -32,7 +32,7 @@ from .fitted_classifier import FittedClassifier, costs_of_scores
 from .folds import scores_of_folds
 from .settings import Parameters
 from .state import FittedState, state_of_counts
-from .tuner import Tuner
+from .tuner import tuned_to_rows
 from .update import bare_schema, rows_to_count
 
 # A number of folds, a splitter of scikit-learn, or pairs (train, test) of row numbers.
@@ -244,7 +244,7 @@ class FoldOfFile(NamedTuple):
         if self.held is not None and own:
             state = state.tuned(self.held, parameters)
         elif self.sample is not None:
-            state = Tuner(parameters, state).fit(self.sample)
+            state = tuned_to_rows(parameters, state, self.sample)
         return FittedClassifier(parameters, state).model
 
 
@@ -300,12 +300,9 @@ def _scores(
     labels = whole.classes.labels
     heavy, tuned = weights if rows.weight is not None else None, tuning if parameters.leaves_choices else None
     how = (place[truth], labels, heavy, *costs_of_scores(parameters, labels), tuned, fold)
-    return [Scores.from_indices(_joined_posteriors(found), *how) for _ in models[0]]
-
-
-def _joined_posteriors(found: Sequence[BlockAnswers]) -> Floats:
-    """Return the probabilities of all blocks by the first kind of model that is left, which they then give up."""
-    return np.concatenate([one.posteriors.pop(0) for one in found])
+    # The probabilities by each kind of model are joined one after the other; blocks give them up.
+    posteriors = (np.concatenate([one.posteriors.pop(0) for one in found]) for _ in models[0])
+    return [Scores.from_indices(posterior, *how) for posterior in posteriors]
 
 
 class BlockAnswers(NamedTuple):

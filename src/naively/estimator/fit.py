@@ -39,7 +39,7 @@ from .fitted_classifier import FittedClassifier, prior_pseudo_counts, textbook_m
 from .folds import FoldModels
 from .settings import Parameters, check_no_em
 from .state import FittedState, LiveCounts, NumberInformation
-from .tuner import Tuner
+from .tuner import tuned_to_rows
 
 
 def fit_rows(
@@ -140,11 +140,11 @@ def counted_state(
         expected=expected,
         has_soft_labels=isinstance(rows.target, SoftLabels),
     )
-    tuner = Tuner(parameters, state)
     if not isinstance(rows, FileRows):
-        state = tuner.fit(rows)
+        state = tuned_to_rows(parameters, state, rows)
     elif rows.sampling:
-        state = tuner.fit(with_class_weights(sampled_file(rows, counter), rows.by_class))
+        sample = with_class_weights(sampled_file(rows, counter), rows.by_class)
+        state = tuned_to_rows(parameters, state, sample)
         state = replace(state, kept=KeptRows.of_file(rows, counter, parameters.threads))
     binned = () if state.tuning.learned is None else state.tuning.learned.joint.grid.names
     some = numbers_to_measure(counter, rows, binned, parameters.threads)

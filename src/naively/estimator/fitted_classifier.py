@@ -64,23 +64,12 @@ class FittedClassifier:
 
     parameters: Parameters
     state: FittedState
-    cache: ModelCache = field(default_factory=ModelCache, init=False, repr=False)
+    # Shared by whoever is made by `replace`: what settings and rows do not change is not made again.
+    cache: ModelCache = field(default_factory=ModelCache, repr=False)
 
     def with_parameters(self, **changes: Any) -> FittedClassifier:
         """Return the same with some settings changed; those of estimating and deciding need no data."""
-        return self.under(replace(self.parameters, **changes))
-
-    def under(self, parameters: Parameters) -> FittedClassifier:
-        """Return the same state under other settings; what they do not change is not made anew."""
-        other = FittedClassifier(parameters, self.state)
-        object.__setattr__(other, "cache", self.cache)
-        return other
-
-    def followed_by(self, state: FittedState) -> FittedClassifier:
-        """Return the model after rows came; as long as they are very few, the same tables answer."""
-        other = FittedClassifier(self.parameters, state)
-        object.__setattr__(other, "cache", self.cache)
-        return other
+        return replace(self, parameters=replace(self.parameters, **changes))
 
     @property
     def counts(self) -> Counts:

@@ -44,12 +44,11 @@ from ..page.style import notebook_view
 from ..page.tags import Html, tag
 from ..stats.arithmetic import commonest
 from .answers import evidence_of, probabilities_of
-from .evaluation import scores_by_leave_one_out
 from .fitted_classifier import FittedClassifier
+from .held_out import held_out_quality, scores_by_leave_one_out
 from .predict_files import file_as_fitted, scores_of_files
 from .reports import flattened, information_of_columns, summary_of_tuning
 from .settings import NAMES, Parameters
-from .uncertainty import held_out_quality
 
 # Rows that a report holds unless a number is given.
 DEFAULT_ROWS = 200

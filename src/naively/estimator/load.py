@@ -35,10 +35,10 @@ from ..model.measured_information import MeasuredInformation
 from ..model.tuning import Tuning
 from ..stats import Counts, Statistic, WordTable
 from .fitted_classifier import FittedClassifier, estimated_model
+from .held_out import quality_at_hand, scores_at_hand
 from .reports import measured_information
 from .settings import Parameters, check_class_weight
 from .state import FittedState, NumberInformation, StaleNotice, state_of_counts
-from .uncertainty import quality_at_hand, scores_at_hand
 from .update import up_to_date
 
 if TYPE_CHECKING:
@@ -171,12 +171,13 @@ def _fitted_model_of(
                 part.columns[column.name].lexicon.tokens = column.family.tokens
     parameters = Parameters(families=schema.unusual() or None, **settings)
     state = _with_weights(state_of_counts(parameters, counts, schema, about["named"]), counts, about)
+    measured = about.get("measured")
     state = replace(
         state,
         label_type=np.dtype(about["labels"]),
         expected=None if expected is None else Expected.of(expected, about["expected"]),
         has_soft_labels=bool(about.get("soft", False)),
-        information=_information_of(about),
+        information=None if measured is None else NumberInformation(measured=MeasuredInformation.from_json(measured)),
         kept=rows_of_part(parts["rows"], schema, counts, state.class_weights) if "rows" in parts else None,
         fitted_rows=float(counts.rows.sum()),
     )
@@ -230,15 +231,6 @@ def _with_weights(state: FittedState, counts: Counts, about: JsonObject) -> Fitt
     given = state.class_weights
     by_class = weights("by_class") if given is None else given
     return replace(state, class_weights=by_class, row_weights=weights("row_weights"))
-
-
-def _information_of(about: JsonObject) -> NumberInformation | None:
-    """Return the mutual information of numbers that a file holds."""
-    return (
-        None
-        if "measured" not in about
-        else NumberInformation(measured=MeasuredInformation.from_json(about["measured"]))
-    )
 
 
 def _check_words(column: Column, statistic: Statistic) -> None:

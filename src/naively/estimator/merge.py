@@ -14,9 +14,9 @@ from ..errors import IncompatibleCounts, InvalidInput, LargestFitWarning, levels
 from ..errors.message import Message, Setting
 from ..stats import Counts
 from .fitted_classifier import FittedClassifier, outdated, warn_of_new_rows
+from .held_out import merged_scores
 from .reports import measured_information
 from .state import FittedState, NumberInformation
-from .uncertainty import merged_scores
 from .update import bare_schema, merged_state, with_types_of_others
 
 if TYPE_CHECKING:

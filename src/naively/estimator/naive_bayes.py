@@ -26,9 +26,10 @@ from ..model.scorer import AdditiveModel
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
 from ..stats.axis import is_missing
-from . import answers, evaluation, reports, uncertainty, update
+from . import answers, reports, update
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier, KeptRowCount, kept_row_count, without_kept_rows
+from .held_out import conformalized_state, prediction_sets, probability_interval, score_of, scores_by_leave_one_out
 from .load import save_model
 from .profile import Profile, state_of_profile
 from .settings import (
@@ -202,7 +203,7 @@ class NaiveBayes(SklearnProtocol):
 
     @fitted_.setter
     def fitted_(self, fitted: FittedClassifier) -> None:
-        self._fitted = fitted.under(self.parameters)
+        self._fitted = replace(fitted, parameters=self.parameters)
 
     def _held(self) -> FittedClassifier:
         """Return the settings as they are now and the fitted state, whether it is current or not."""
@@ -217,7 +218,7 @@ class NaiveBayes(SklearnProtocol):
         now, then = vars(self), vars(held.parameters)
         for name in NAMES:
             if now[name] is not then[name]:
-                held = self._fitted = held.under(self.parameters)
+                held = self._fitted = replace(held, parameters=self.parameters)
                 break
         return held
 
@@ -381,7 +382,7 @@ class NaiveBayes(SklearnProtocol):
         if single_row and before.kept is None and not held.parameters.leaves_choices:  # at once, row by row
             after = update.add_row(held, X, label)
             if after is not before:
-                self._fitted = held.followed_by(after)
+                self._fitted = replace(held, state=after)
                 update.warn_of_change(before, self._fitted)
             return self
         fitted, declared = self._held(), None if classes is None else list(classes)
@@ -392,7 +393,7 @@ class NaiveBayes(SklearnProtocol):
         saved = counts.backup()
         try:
             after = update.add_rows_to_state(typed, rows, declared)
-            self._fitted = fitted.followed_by(without_types(after, before.schema.empty))
+            self._fitted = replace(fitted, state=without_types(after, before.schema.empty))
         except BaseException as error:
             self._fitted = fitted
             counts.restore(saved, error)
@@ -677,7 +678,7 @@ class NaiveBayes(SklearnProtocol):
         >>> [nb.classes_[row].tolist() for row in nb.predict_set({"sky": ["gray", "blue"]}, level=0.95)]
         [['dry', 'rain'], ['dry']]
         """
-        return uncertainty.prediction_sets(self.fitted_, X, level, by_class=by_class)
+        return prediction_sets(self.fitted_, X, level, by_class=by_class)
 
     def predict_interval(self, X: TableLike, level: float | None = 0.9) -> tuple[Floats, Floats]:
         """Return an interval of P(class | row); it is wide where few rows are behind an answer.
@@ -703,7 +704,7 @@ class NaiveBayes(SklearnProtocol):
         low, high : array of shape (rows, classes)
             The ends of the intervals.
         """
-        return uncertainty.probability_interval(self.fitted_, X, level)
+        return probability_interval(self.fitted_, X, level)
 
     def conformalize(
         self,
@@ -749,7 +750,7 @@ class NaiveBayes(SklearnProtocol):
         array([[ True, False]])
         """
         fitted = self.fitted_
-        self._assign(uncertainty.conformalized_state(fitted, X, y, sample_weight, target, held_out=held_out))
+        self._assign(conformalized_state(fitted, X, y, sample_weight, target, held_out=held_out))
         return self
 
     def score_samples(self, X: TableLike) -> Floats:
@@ -821,7 +822,7 @@ class NaiveBayes(SklearnProtocol):
         >>> nb.leave_one_out(rows, ["in", "in", "out", "out"] * 5).accuracy
         1.0
         """
-        return evaluation.scores_by_leave_one_out(self.fitted_, X, y, sample_weight, target)
+        return scores_by_leave_one_out(self.fitted_, X, y, sample_weight, target)
 
     def score(
         self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None
@@ -856,7 +857,7 @@ class NaiveBayes(SklearnProtocol):
         >>> nv.NaiveBayes().fit(rows, ["in", "out"] * 5).score(rows, ["in", "out"] * 5)
         1.0
         """
-        return evaluation.score_of(self.fitted_, X, y, sample_weight, target)
+        return score_of(self.fitted_, X, y, sample_weight, target)
 
     # -- reports --------------------------------------------------------------------------------------------------
 

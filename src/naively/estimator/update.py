@@ -44,7 +44,7 @@ from .fit import fit_rows
 from .fitted_classifier import FittedClassifier, outdated, warn_of_new_rows
 from .settings import FamilyLike, Parameters, families_of_counts
 from .state import FittedState, HeldOutCache, LiveCounts, NumberInformation, state_of_counts
-from .tuner import Tuner
+from .tuner import tuned_to_rows
 
 
 def current_model(fitted: FittedClassifier) -> FittedClassifier:
@@ -72,7 +72,7 @@ def up_to_date(fitted: FittedClassifier) -> FittedClassifier:
     if state.kept.complete:
         return FittedClassifier(parameters, fitted_anew(parameters, state, state.kept.rows()))
     rows = with_class_weights(state.kept.rows(), state.class_weights)
-    after = Tuner(parameters, replace(state, tuning=UNTUNED)).fit(rows)
+    after = tuned_to_rows(parameters, replace(state, tuning=UNTUNED), rows)
     total = float(after.counts.counter.rows.sum())
     return FittedClassifier(parameters, replace(after, fitted_rows=total, changed=0.0))
 

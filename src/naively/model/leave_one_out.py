@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,14 +28,6 @@ class RemainingRows(NamedTuple):
 
     rows: Floats
     known: Mask
-
-
-@runtime_checkable
-class Splitter(Protocol):
-    """A splitter of scikit-learn."""
-
-    def split(self, X: AnyArray, y: Codes, groups: ColumnLike) -> Iterable[tuple[ColumnLike, ColumnLike]]:
-        """Give training rows and test rows."""
 
 
 PriorWithout = Callable[[RemainingRows], Floats]  # the log prior of the classes without each row
@@ -187,7 +179,7 @@ def rows_at(rows: Rows, at: Places) -> Rows:
 # -- folds -------------------------------------------------------------------------------------------------------------
 
 
-def folds_of(folds: object, rows: Rows, groups: ColumnLike, seed: RandomSeed) -> Iterator[tuple[Places | None, Places]]:
+def folds_of(folds: Any, rows: Rows, groups: ColumnLike, seed: RandomSeed) -> Iterator[tuple[Places | None, Places]]:
     """Give training rows (None: all others) and test rows: of so many folds, of a splitter, or as given."""
     n, codes = rows.target.rows, hard_labels(rows).codes
     if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
@@ -195,7 +187,7 @@ def folds_of(folds: object, rows: Rows, groups: ColumnLike, seed: RandomSeed) ->
             raise InvalidInput(Setting("cv", folds), f" must lie between 2 and the number of rows, {n}.")
         yield from ((None, test) for test in fold_rows(rows, int(folds), seed))
         return
-    if isinstance(folds, Splitter) and not isinstance(folds, str):
+    if hasattr(folds, "split") and not isinstance(folds, str):  # a splitter of scikit-learn
         folds = folds.split(np.zeros((n, 1)), codes, groups)
     elif not isinstance(folds, Iterable) or isinstance(folds, str):
         raise InvalidInput(
