@@ -31,7 +31,7 @@ from ..files.file import File, file_of
 from ..judge.held_out_scores import HeldOutScores, class_scores
 from ..judge.histograms import QualityCounts, QualitySource, quality_of_scores
 from ..judge.score_inputs import matching_label
-from ..judge.scores import Scores, joined_scores
+from ..judge.scores import Scores
 from ..model.default.fitting import enough
 from ..model.leave_one_out import check_not_more_rows, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
 from ..model.scorer import AdditiveModel
@@ -96,7 +96,13 @@ def scores_by_leave_one_out(
         how = (*costs_of_scores(fitted.parameters, classes), found.tuning, found.folds)
         return Scores.from_indices(found.posterior, found.truth, classes, rows.weights, *how)
 
-    return joined_scores(each_labelled_block(fitted, X, y, sample_weight, target, scores))
+    parts = each_labelled_block(fitted, X, y, sample_weight, target, scores)
+
+    def joined(name: str) -> AnyArray | None:
+        given = [getattr(part, name) for part in parts]
+        return None if given[0] is None else np.concatenate(given)
+
+    return parts[0]._with(**{name: joined(name) for name in ("posterior", "truth", "weights", "folds", "decided")})
 
 
 def score_of(

@@ -16,23 +16,9 @@ from .._linear_algebra import dot
 from .._types import AnyArray, ColumnLike, Floats, FrameLike, JsonObject, Label, Longs, Mask, Places
 from ..errors import InvalidInput
 from ..stats.arithmetic import checked_row_weights
-from . import score_inputs
+from . import metrics, score_inputs
 from .decision import CostMatrix, LabelledCost, NumberCost
-from .metrics import (
-    DECISION_SCORES,
-    LEAST_PROBABILITY,
-    PROBABILITY_SCORES,
-    RELIABILITY_BINS,
-    aligned_lines,
-    as_row_count,
-    confidence_bins,
-    json_value,
-    mean_auc,
-    score_text,
-    single_class_note,
-    standard_error_over_folds,
-    standard_error_over_rows,
-)
+from .metrics import json_value, score_text
 
 # In the order in which they are shown where every mistake costs the same, and decisions follow the probabilities.
 ALL_SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration_error", "auc", "mean_cost")
@@ -284,7 +270,7 @@ class Scores:
 
     @cached_property
     def _losses(self) -> Floats:
-        return np.asarray(-np.log(np.clip(self._of_truth, LEAST_PROBABILITY, None)))
+        return np.asarray(-np.log(np.clip(self._of_truth, metrics.LEAST_PROBABILITY, None)))
 
     @cached_property
     def _distances(self) -> Floats:
@@ -302,7 +288,7 @@ class Scores:
     @cached_property
     def _bins(self) -> tuple[Floats, Floats, Floats]:
         """Rows, confidence and correct rows of each bin of confidence, as sums."""
-        return confidence_bins(self.posterior, self.truth, self.row_weights, RELIABILITY_BINS)
+        return metrics.confidence_bins(self.posterior, self.truth, self.row_weights, metrics.RELIABILITY_BINS)
 
     # -- scores of the decisions ---------------------------------------------------------------------------------
 
@@ -408,7 +394,9 @@ class Scores:
     @cached_property
     def auc(self) -> float:
         """The one-against-rest area under the ROC curve, averaged over classes; NaN if there is a single class."""
-        return float("nan") if self.posterior is None else mean_auc(self.posterior, self.truth, self.row_weights)
+        return (
+            float("nan") if self.posterior is None else metrics.mean_auc(self.posterior, self.truth, self.row_weights)
+        )
 
     # -- baseline, folds and reports -------------------------------------------------------------------------------
 
@@ -457,7 +445,7 @@ class Scores:
         names = score_names(self)
         if has_comparable_folds(self):
             folds = self._fold_scores.values()
-            return {name: standard_error_over_folds(fold[name] for fold in folds) for name in names}
+            return {name: metrics.standard_error_over_folds(fold[name] for fold in folds) for name in names}
         nan, weights = float("nan"), self.row_weights
         answered = self.row_weights * self._answered
         by_row: dict[str, tuple[AnyArray, AnyArray]] = {
@@ -468,7 +456,7 @@ class Scores:
             by_row["accuracy"] = (self._correct, answered)
         if self.posterior is not None:
             by_row |= {"log_loss": (self._losses, weights), "brier": (self._distances, weights)}
-        return {name: standard_error_over_rows(*by_row[name]) if name in by_row else nan for name in names}
+        return {name: metrics.standard_error_over_rows(*by_row[name]) if name in by_row else nan for name in names}
 
     def by_fold(self) -> FrameLike:
         """Return the scores of each fold as a data frame; without `folds`, all rows are one.
@@ -498,7 +486,7 @@ class Scores:
             return ()
         label = self.classes[int(seen[0])]
         if len(self.classes) == 1:
-            return (single_class_note(label),)
+            return (metrics.single_class_note(label),)
         return (f"All rows are of one class, {label!r}: the scores do not measure how well it is distinguished.",)
 
     def to_dict(self) -> JsonObject:
@@ -524,12 +512,12 @@ class Scores:
             return {name: json_value(given.get(name, float("nan"))) for name in names}
 
         return {
-            "rows": as_row_count(self.rows),
+            "rows": metrics.as_row_count(self.rows),
             **figures(scores_by_name(self)),
             "spread": figures(self.spread),
             "spread_over": "folds" if has_comparable_folds(self) else "rows",
             "folds": [
-                {"fold": number, "rows": as_row_count(fold["rows"]), **figures(fold)}
+                {"fold": number, "rows": metrics.as_row_count(fold["rows"]), **figures(fold)}
                 for number, fold in self._fold_scores.items()
             ],
             "baseline": {
@@ -538,7 +526,9 @@ class Scores:
             },
             "classes": [json_value(label) for label in self.classes],
             "choices": None if in_numbers else [None if k is None else json_value(k) for k in self.confusion_columns],
-            "confusion": None if in_numbers else [[as_row_count(n) for n in line] for line in self.confusion.tolist()],
+            "confusion": None
+            if in_numbers
+            else [[metrics.as_row_count(n) for n in line] for line in self.confusion.tolist()],
             "notes": [*self.notes, *tuning_notes(self)],
         }
 
@@ -591,7 +581,7 @@ class Scores:
                 continue
             model = score_text(name, getattr(self, name), self.spread[name])
             lines.append((title, model, score_text(name, getattr(self.baseline, name))))
-        return "\n".join([*notes, *aligned_lines(lines, right=(1, 2)), *tuning_notes(self)])
+        return "\n".join([*notes, *metrics.aligned_lines(lines, right=(1, 2)), *tuning_notes(self)])
 
     __repr__ = __str__
 
@@ -607,12 +597,14 @@ class Scores:
 def score_names(scores: Scores) -> tuple[str, ...]:
     """Return the names of the scores that are defined for these rows, costs and decisions."""
     if not uses_costs(scores):
-        names = ALL_SCORES if scores.posterior is not None else DECISION_SCORES[1:4]
+        names = ALL_SCORES if scores.posterior is not None else metrics.DECISION_SCORES[1:4]
         return ("coverage", *names) if scores._may_abstain else names
-    accurate = DECISION_SCORES[1:3] if not math.isnan(scores.accuracy) else ()
-    decisions = [*DECISION_SCORES[:1], *accurate, "mean_cost"] if scores._may_abstain else [*accurate, "mean_cost"]
+    accurate = metrics.DECISION_SCORES[1:3] if not math.isnan(scores.accuracy) else ()
+    decisions = (
+        [*metrics.DECISION_SCORES[:1], *accurate, "mean_cost"] if scores._may_abstain else [*accurate, "mean_cost"]
+    )
     more = ["skill"] if scores._number_cost is not None else []
-    return (*decisions, *more, *(PROBABILITY_SCORES if scores.posterior is not None else ()))
+    return (*decisions, *more, *(metrics.PROBABILITY_SCORES if scores.posterior is not None else ()))
 
 
 def uses_costs(scores: Scores) -> bool:
@@ -658,18 +650,10 @@ def score_lines(scores: Scores) -> list[tuple[str, str | None]]:
     if not uses_costs(scores) or scores.posterior is None:
         return [(name.replace("_", " "), name) for name in names]
     found: list[tuple[str, str | None]] = []
-    for title, group in (("of the decisions", DECISION_SCORES), ("of the probabilities", PROBABILITY_SCORES)):
+    for title, group in (
+        ("of the decisions", metrics.DECISION_SCORES),
+        ("of the probabilities", metrics.PROBABILITY_SCORES),
+    ):
         found.append((title, None))
         found += [(f"  {name.replace('_', ' ')}", name) for name in names if name in group]
     return found
-
-
-def joined_scores(parts: Sequence[Scores]) -> Scores:
-    """Return the scores of all rows of several, which have the same classes and costs."""
-
-    def joined(name: str) -> AnyArray | None:
-        given = [getattr(part, name) for part in parts]
-        return None if given[0] is None else np.concatenate(given)
-
-    names = ("posterior", "truth", "weights", "folds", "decided")
-    return parts[0]._with(**{name: joined(name) for name in names})
