@@ -23,7 +23,7 @@ from protocol import load, sets
 from scipy.special import softmax
 
 import naively as nv
-from naively.estimator.uncertainty import scores_in_use
+from naively.estimator.held_out import scores_in_use
 
 LEVELS = (0.8, 0.9, 0.95)
 FEWEST, ROWS, ASKED, GROUPS = 500, (500, 2000, 10_000), 3000, 10

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import naively as nv
 from naively.cli import main
 from naively.data.model_file import file as store_file
-from naively.errors import CombinedWeightsWarning, InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
+from naively.errors import InvalidInput, InvalidSetting, LargestFitWarning, StaleWarning, UnreadableFile
 from naively.model.default.fit import described_weights
 from naively.model.default.likelihoods import REST
 from naively.model.default.model import DefaultModel
@@ -292,7 +292,7 @@ def test_models_over_the_same_bins_that_keep_no_rows_add_their_counts(fitted):
         for rows in (slice(0, None, 2), slice(1, None, 2))
     ]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CombinedWeightsWarning)
+        warnings.simplefilter("ignore", LargestFitWarning)
         both = nv.merge(parts)
     assert all(both.counts_.columns[name].agrees(column) for name, column in nb.counts_.columns.items())
     both.calibrate(X, y)
@@ -341,7 +341,7 @@ def test_without_ridges_for_single_terms_all_of_a_block_share_a_weight(tmp_path)
     paths = [tmp_path / f"{part}.parquet" for part in range(2)]
     for part, path in enumerate(paths):
         shared().fit(X[part::2], y[part::2]).save(path)
-    with pytest.warns(CombinedWeightsWarning):
+    with pytest.warns(LargestFitWarning):
         merged = nv.merge(*map(nv.load, paths))
     assert (merged.predict(X) == y).mean() > 0.95
 

@@ -104,7 +104,7 @@ def test_columns_of_different_families_add_up(how):
     model = estimate(counted(), FAMILIES, how, uniform_prior(3))
     joint = model.log_joint(COLUMNS)
     expected = np.tile(model.log_prior, (N, 1))
-    for name, likelihood in model.likelihoods.items():
+    for name, likelihood in model.terms.items():
         expected += likelihood.log_likelihood(COLUMNS[name])
     assert (np.isfinite(joint) == np.isfinite(expected)).all()
     assert np.isfinite(joint).any(axis=1).all()
@@ -123,10 +123,10 @@ def test_a_model_is_made_from_counts_alone():
     assert not np.allclose(strong.log_joint(COLUMNS), weak.log_joint(COLUMNS))
     np.testing.assert_allclose(again.log_joint(COLUMNS), weak.log_joint(COLUMNS), rtol=1e-12)
     assert (weak.log_joint(COLUMNS, 2) == weak.log_joint(COLUMNS)).all()
-    for name, likelihood in weak.likelihoods.items():
+    for name, likelihood in weak.terms.items():
         assert likelihood.describe(name).startswith(name)
         assert likelihood.describe(name).endswith(".")
-    assert weak.likelihoods["colour"].describe("colour").count("\n") == 1
+    assert weak.terms["colour"].describe("colour").count("\n") == 1
     model = NaiveModel(CLASSES, np.log([0.5, 0.25, 0.25]), {})
     assert posterior(model.log_joint({"size": COLUMNS["size"]}), model.log_prior)[0].tolist() == [0.5, 0.25, 0.25]
 

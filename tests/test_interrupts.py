@@ -157,7 +157,7 @@ def test_an_interrupt_at_any_moment_leaves_the_estimator_as_it_was(name, tmp_pat
 
 
 @pytest.mark.parametrize("kept", ["all rows", "a sample", "no row"])
-@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::naively.errors.CombinedWeightsWarning")
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::naively.errors.LargestFitWarning")
 def test_an_interrupted_merge_leaves_the_models_as_they_were(kept):
     make = sampled if kept == "a sample" else whole
     parts = [make("auto", 60), make("auto", 50)]

@@ -14,7 +14,7 @@ import naively as nv
 from naively.counting import files as engine
 from naively.data import model_file as store
 from naively.errors import InvalidInput, InvalidSetting
-from naively.estimator import cached_counts
+from naively.estimator import fit_files
 
 from . import file_cases as cases
 from .textbook import book
@@ -165,7 +165,7 @@ def test_a_column_of_too_many_values_is_set_aside_wherever_they_are(folder, tmp_
     most = len({*ROWS["zip"].to_pylist()} - {None})
     assert each + 1 <= most
     monkeypatch.setattr(engine, "MOST_LABELS", most)
-    monkeypatch.setattr(cached_counts, "MOST_LABELS", most)
+    monkeypatch.setattr(fit_files, "MOST_LABELS", most)
     nb, done = fitted(folder, tmp_path / "kept")
 
     assert done.set_aside == ("zip",)

@@ -17,8 +17,8 @@ from numpy.testing import assert_array_equal
 import naively as nv
 from naively.counting import files as engine
 from naively.data import model_file as store
-from naively.errors import CombinedWeightsWarning, InvalidSetting
-from naively.estimator import cached_counts
+from naively.errors import InvalidSetting, LargestFitWarning
+from naively.estimator import fit_files
 
 from . import file_cases as cases
 from .test_keep_counts import names
@@ -254,7 +254,7 @@ def rows_in(path):
 
 def test_a_folder_without_rows_holds_none(folder, tmp_path):
     with_rows, _ = fitted(folder, tmp_path / "rows")
-    with pytest.warns(CombinedWeightsWarning, match="what was fitted is that of the largest model"):
+    with pytest.warns(LargestFitWarning, match="what was fitted is that of the largest model"):
         nb, _ = fitted(folder, tmp_path / "kept", keep_rows=False)
     for path in (tmp_path / "kept").glob("*.parquet"):
         assert "rows" not in store.read_model(path).parts
@@ -277,7 +277,7 @@ def test_a_folder_without_rows_holds_none(folder, tmp_path):
 )
 def test_what_is_kept_is_not_mixed(first, then, words, folder, tmp_path):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CombinedWeightsWarning)
+        warnings.simplefilter("ignore", LargestFitWarning)
         fitted(folder, tmp_path / "kept", **first)
     with pytest.raises(InvalidSetting, match=words):
         fitted(folder, tmp_path / "kept", **then)
@@ -303,7 +303,7 @@ def test_damaged_rows_are_counted_anew(folder, tmp_path):
 def test_a_column_of_too_many_values_is_in_no_model(folder, tmp_path, monkeypatch):
     """No file alone has too many values, only all of them together: those that were counted are read again."""
     most = len({*ROWS["zip"].to_pylist()} - {None})
-    for module in (engine, cached_counts):
+    for module in (engine, fit_files):
         monkeypatch.setattr(module, "MOST_LABELS", most)
     nb, done = fitted(folder, tmp_path / "kept", families=None)
     again, second = fitted(folder, tmp_path / "kept", families=None)

@@ -75,7 +75,7 @@ def test_a_model_is_fitted_anew_by_the_weight_of_the_rows_that_came(weight):
     assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::naively.CombinedWeightsWarning")
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::naively.LargestFitWarning")
 def test_of_models_without_rows_that_one_answers_whose_rows_weigh_most():
     (X, y), (more, labels) = table(1000), table(800, 1)
     old = nv.NaiveBayes().fit(X, y).drop_rows()

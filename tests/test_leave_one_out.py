@@ -64,7 +64,7 @@ def test_columns_of_codes_are_left_out_together(how, unseen):
         accumulator = CountsAccumulator(Axis.numbered(3), {"X": CodesAccumulator(Axis.numbered(3), [4, 4, 4])})
         memory.add(accumulator, {"X": x[keep]}, y[keep], w[keep])
         model = estimate(accumulator.value(), {"X": Categorical()}, Settings(how, 1.5, unseen=unseen), uniform_prior(3))
-        return model.likelihoods["X"]
+        return model.terms["X"]
 
     got = learned(np.arange(20)).leave_one_out(x, y, w)
     for i in range(20):
@@ -83,9 +83,9 @@ def test_a_class_that_vanishes_leaves_the_others_as_they_are():
     )
     families = {"x": Gaussian()}
     without = estimate(counts - part, families, Settings(), uniform_prior(2))
-    got = estimate(counts, families, Settings(), uniform_prior(3)).likelihoods["x"].leave_one_out(rows.cells, rows.y)
+    got = estimate(counts, families, Settings(), uniform_prior(3)).terms["x"].leave_one_out(rows.cells, rows.y)
     assert without.classes.labels == ("a", "b")
-    np.testing.assert_allclose(got[8, :2], without.likelihoods["x"].log_likelihood(alone.cells)[0], rtol=1e-9)
+    np.testing.assert_allclose(got[8, :2], without.terms["x"].log_likelihood(alone.cells)[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("missing", ["skip", "value"])

@@ -51,7 +51,7 @@ def test_many_rows_of_numbers_are_left_out_as_if_never_counted(estimate, classes
 def test_layout_and_threads_change_no_bit(dtype):
     x, y = numbers(4, allow_missing=0.05)
     nb = book(families={f"x{j}": "gaussian" for j in range(5)}).fit(x.astype(dtype), y)
-    found = nb.fitted_.model.textbook.likelihoods["\0numbers 0"]
+    found = nb.fitted_.model.textbook.terms["\0numbers 0"]
     expected = found.leave_one_out(x.astype(dtype), y)
     for layout in ("C", "F", "stepped", "inside"):
         for threads in THREADS:
@@ -65,7 +65,7 @@ def test_codes_of_every_type_and_layout_are_left_out_alike(dtype):
     x, y = rng.integers(0, 9, (ROWS, 4)), rng.integers(0, 5, ROWS).astype(np.int32)
     x[7, 1] = 9  # met once
     nb = book(families={f"x{j}": "categorical" for j in range(4)}).fit(x, y)
-    tables = nb.fitted_.model.textbook.likelihoods[LABELS]
+    tables = nb.fitted_.model.textbook.terms[LABELS]
     expected = tables.leave_one_out(x.astype(np.int32), y)
     for layout in ("C", "F", "flipped", "inside"):
         for threads in THREADS:
@@ -88,11 +88,11 @@ def test_more_columns_than_one_product_holds():
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(40, 1_300)) * 10.0 ** rng.integers(-100, 100, 1_300), np.arange(40) % 2
     nb = book().fit(x, y)
-    found = nb.fitted_.model.textbook.likelihoods["\0numbers 0"]
+    found = nb.fitted_.model.textbook.terms["\0numbers 0"]
     got = found.leave_one_out(x, y.astype(np.int32))
     for row in (0, 39):
         rest = nb.counts_ - nv.count(x[[row]], y[[row]], schema=nb.schema_)
-        other = nv.NaiveBayes.from_counts(rest, nb.schema_).fitted_.model.textbook.likelihoods["\0numbers 0"]
+        other = nv.NaiveBayes.from_counts(rest, nb.schema_).fitted_.model.textbook.terms["\0numbers 0"]
         np.testing.assert_allclose(got[row], other.log_likelihood(x[[row]])[0], rtol=1e-9)
 
 
@@ -100,7 +100,7 @@ def test_many_columns_of_labels_multiply_without_underflow():
     rng = np.random.default_rng(6)
     x, y = rng.permuted(np.tile(np.arange(200) % 50, (600, 1)), axis=1).T, np.arange(200) % 2
     nb = book(families={f"x{j}": "categorical" for j in range(600)}).fit(x, y)
-    tables = nb.fitted_.model.textbook.likelihoods[LABELS]
+    tables = nb.fitted_.model.textbook.terms[LABELS]
     got = tables.leave_one_out(x.astype(np.int32), y.astype(np.int32))
     alone = [tables.column(j).leave_one_out(x[:, [j]], y.astype(np.int32)) for j in range(600)]
     np.testing.assert_allclose(got, np.sum(alone, axis=0), rtol=1e-12)
@@ -109,12 +109,12 @@ def test_many_columns_of_labels_multiply_without_underflow():
 def test_the_first_row_that_cannot_have_been_counted_is_refused():
     x, y = numbers(2)
     nb = book().fit(x, y)
-    found = nb.fitted_.model.textbook.likelihoods["\0numbers 0"]
+    found = nb.fitted_.model.textbook.terms["\0numbers 0"]
     x[[8_000, 4_200], 3] = np.inf
     for threads in THREADS:
         with pytest.raises(RowRefused, match="Row 4200 "):
             found.leave_one_out(x, y, None, threads)
-    labels = book().fit({"x": ["p", "p", "q"]}, [0, 1, 1]).fitted_.model.textbook.likelihoods[LABELS]
+    labels = book().fit({"x": ["p", "p", "q"]}, [0, 1, 1]).fitted_.model.textbook.terms[LABELS]
     with pytest.raises(
         InvalidInput, match="Row 1 was never counted: its value was not counted as often with its class"
     ):

@@ -12,9 +12,8 @@ from naively.explain.evidence import explained
 from naively.families import Settings
 from naively.model.column_parts import empirical_prior
 from naively.model.leave_one_out import empirical_without, leave_one_out_posterior, truth_of
-from naively.model.protocols import Contributions, FittedModel
 from naively.model.scorer import AdditiveModel
-from naively.model.table_model import TableModel
+from naively.model.table_model import Contributions, TableModel
 
 
 def table(rows=400, seed=0):
@@ -65,7 +64,7 @@ def test_a_new_model_is_explained_and_left_out_by_its_protocol():
     X, y = table()
     nb = nv.NaiveBayes(model="textbook").fit(X, y)
     counts, settings = nb.counts_, Settings()
-    model: FittedModel = PriorModel(counts, nb.schema_, settings, empirical_prior(counts.rows, settings))
+    model: TableModel = PriorModel(counts, nb.schema_, settings, empirical_prior(counts.rows, settings))
 
     source = frame_of(X).on(model.schema)
     evidence = explained(model, counts.rows, source, 1, None, 1.0)

@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 
 import naively as nv
 from naively.errors import IncompatibleCounts
-from naively.estimator.uncertainty import held_out_quality, quality_at_hand
+from naively.estimator.held_out import held_out_quality, quality_at_hand
 from naively.judge.held_out_scores import clopper_pearson_interval
 from naively.judge.histograms import BINS, CUTS, QualityCounts, QualitySource, quality_of_scores
 from naively.judge.metrics import area_under_curve

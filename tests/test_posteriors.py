@@ -74,7 +74,7 @@ def check(model, x, y=None, weights=None):
     joint = model.log_joint({"x": x})
     check_joint(joint, model.log_prior)
     if y is not None:
-        left_out = model.likelihoods["x"].leave_one_out(x, np.asarray(y, np.int32), weights)
+        left_out = model.terms["x"].leave_one_out(x, np.asarray(y, np.int32), weights)
         check_joint(left_out + model.log_prior, model.log_prior)
     return joint
 

@@ -18,7 +18,7 @@ import naively as nv
 from naively.counting.sample import Sample
 from naively.data import model_file
 from naively.errors import InvalidSetting
-from naively.estimator.rows_in_files import rows_for_file, rows_of_part
+from naively.estimator.load import rows_for_file, rows_of_part
 
 N = 160
 RNG = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import pytest
 
 import naively as nv
 from naively.errors import InvalidInput
-from naively.estimator.evaluation import dealt_out
+from naively.estimator.held_out import dealt_out
 from naively.model.recipe import RECIPE
 
 ROWS = 240

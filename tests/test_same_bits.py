@@ -119,7 +119,7 @@ def test_a_row_of_a_table_gets_the_same_bits_alone_and_among_others(level, name,
 def test_a_row_is_left_out_with_the_same_bits_alone_and_among_others(level, estimate, classes):
     y = labels_of(classes).astype(np.int32)
     for w in (None, WEIGHTS):
-        fitted = book(estimate=estimate).fit(NUMBERS, y, sample_weight=w).fitted_.model.textbook.likelihoods
+        fitted = book(estimate=estimate).fit(NUMBERS, y, sample_weight=w).fitted_.model.textbook.terms
         numbers = fitted["\0numbers 0"]
         for layout in ("C", "F"):
             x = laid_out(NUMBERS, layout)
@@ -134,7 +134,7 @@ def test_codes_are_left_out_with_the_same_bits_alone_and_among_others(level):
     y = labels_of(5).astype(np.int32)
     families = {f"x{j}": "categorical" for j in range(CODES.shape[1])}
     model = book(families=families).fit(CODES, y).fitted_.model.textbook
-    tables = model.likelihoods[LABELS]
+    tables = model.terms[LABELS]
     places = [table.values.places(CODES[:, j]) for j, table in enumerate(tables.tables)]
     codes = np.stack(places, axis=1).astype(np.int32)
     assert_rows_stand_alone(lambda begin, end: tables.leave_one_out(codes[begin:end], y[begin:end]))

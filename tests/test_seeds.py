@@ -65,7 +65,7 @@ def approx(fractions):
 )
 def test_probability_of_a_value_is_its_count_over_the_rows_of_the_class(column, how, smoothing, imagined):
     """P(value | class) is n / N, with λ pseudo-counts of each value (n + λ) / (N + S·λ)."""
-    j, (likelihood,) = COLUMNS.index(column), estimated(counted(), how, smoothing).likelihoods[column].tables
+    j, (likelihood,) = COLUMNS.index(column), estimated(counted(), how, smoothing).terms[column].tables
     values = sorted({row[j] for row in ROWS})
 
     assert tuple(likelihood.values.labels) == tuple(values)
@@ -80,8 +80,8 @@ def test_laplace_smoothing_makes_every_probability_positive():
     """A value that a class never showed has probability 0 without smoothing, and not with it."""
     rain = counted().columns["天气"].values.place("雨天")
 
-    assert estimated(counted(), "mle").likelihoods["天气"].tables[0].log_p[1, rain] == -np.inf
-    assert all((np.exp(p.tables[0].log_p) > 0).all() for p in estimated(counted(), "bayes").likelihoods.values())
+    assert estimated(counted(), "mle").terms["天气"].tables[0].log_p[1, rain] == -np.inf
+    assert all((np.exp(p.tables[0].log_p) > 0).all() for p in estimated(counted(), "bayes").terms.values())
 
 
 # -- 001: λ on the prior too; Gaussian with ε ------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def test_adding_one_and_dividing_by_the_number_of_values_more_is_lambda_one():
     model = estimated(counted(), "bayes", 1.0)
 
     assert list(np.exp(model.log_prior)) == approx([Fraction(9 + 1, 17 + 2), Fraction(8 + 1, 17 + 2)])
-    (table,) = model.likelihoods["时间"].tables
+    (table,) = model.terms["时间"].tables
     assert list(np.exp(table.log_p[:, table.values.place("周六")])) == approx([Fraction(4, 12), Fraction(4, 11)])
 
 
@@ -329,7 +329,7 @@ def test_adding_one_and_dividing_by_the_number_of_values_more_is_lambda_one():
 )
 def test_three_estimates_of_the_same_counts(how, smoothing, expected):
     """Frequency, posterior mode and posterior predictive of 周六 among the dates, under a Dirichlet prior of 3."""
-    (likelihood,) = estimated(counted(), how, smoothing).likelihoods["时间"].tables
+    (likelihood,) = estimated(counted(), how, smoothing).terms["时间"].tables
 
     assert math.exp(likelihood.log_p[1, likelihood.values.place("周六")]) == pytest.approx(float(expected), rel=EXACT)
 

@@ -14,7 +14,7 @@ import naively as nv
 from naively.cli import main
 from naively.counting.reading import labeled_rows
 from naively.errors import InvalidInput, InvalidSetting, UnreadableFile
-from naively.estimator.uncertainty import held_out_scores, scores_in_use
+from naively.estimator.held_out import held_out_scores, scores_in_use
 from naively.judge.held_out_scores import BINS, HeldOutScores, log_odds, score_bins
 from naively.stats import Axis
 
@@ -440,7 +440,7 @@ def test_a_class_that_a_table_does_not_know_counts_as_improbable(fitted):
     assert (scores + more).rows == 2 * scores.rows
 
 
-@pytest.mark.filterwarnings("ignore::naively.errors.CombinedWeightsWarning")
+@pytest.mark.filterwarnings("ignore::naively.errors.LargestFitWarning")
 @pytest.mark.parametrize("model", ["textbook", "auto"])
 def test_merged_models_add_up_their_scores(model, tmp_path):
     X, y, _ = drawn(1200)

@@ -29,7 +29,7 @@ X = pd.DataFrame(
 STATES = ("all rows", "a sample", "no row")
 # What was told before is not told here again; what is to be told has tests below.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::naively.StaleWarning", "ignore::naively.CombinedWeightsWarning", "ignore::naively.WeightWarning"
+    "ignore::naively.StaleWarning", "ignore::naively.LargestFitWarning", "ignore::naively.WeightWarning"
 )
 
 
@@ -203,7 +203,7 @@ def test_a_model_without_rows_says_once_that_its_fit_is_stale(state, event, begu
             story.nb.predict(X)
             story.nb.partial_fit(X.iloc[:2], Y[:2])
     kinds = [warning.category for warning in told]
-    stale = [nv.CombinedWeightsWarning] if event == "merge" else [nv.StaleWarning]
+    stale = [nv.LargestFitWarning] if event == "merge" else [nv.StaleWarning]
     assert kinds == (stale if state == "no row" else [])
 
 

@@ -62,6 +62,6 @@ def estimated(counts: Counts, how: str, smoothing: float = 1.0) -> NaiveModel:
 def coded(model: NaiveModel, *days: Sequence[str]) -> dict[str, Any]:
     """Return the days as the model reads them: a code for each cell."""
     return {
-        name: np.array([[model.likelihoods[name].tables[0].values.place(day[j])] for day in days])
+        name: np.array([[model.terms[name].tables[0].values.place(day[j])] for day in days])
         for j, name in enumerate(COLUMNS)
     }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .counting.reading import count
     from .data.column import Column
     from .data.schema import Schema
-    from .errors import CombinedWeightsWarning, StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
+    from .errors import LargestFitWarning, StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
     from .estimator.fit_files import FileFit, fit_files
     from .estimator.html_report import Report
@@ -54,7 +54,7 @@ _HOMES = {
     "Report": "estimator.html_report",
     "Scores": "judge.scores",
     "TextbookFallbackWarning": "errors",
-    "CombinedWeightsWarning": "errors",
+    "LargestFitWarning": "errors",
     "StaleWarning": "errors",
     "TargetWarning": "errors",
     "WeightWarning": "errors",
@@ -83,7 +83,6 @@ __all__ = [
     "Bins",
     "Categorical",
     "Column",
-    "CombinedWeightsWarning",
     "Counts",
     "Evidence",
     "Expected",
@@ -91,6 +90,7 @@ __all__ = [
     "FileFit",
     "FlatModel",
     "Gaussian",
+    "LargestFitWarning",
     "Moments",
     "NaiveBayes",
     "Ordinal",

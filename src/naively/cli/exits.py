@@ -20,8 +20,8 @@ from typing import Any
 import click
 
 from ..errors import (
-    CombinedWeightsWarning,
     InvalidSetting,
+    LargestFitWarning,
     NaivelyError,
     StaleWarning,
     TextbookFallbackWarning,
@@ -59,7 +59,7 @@ SWITCHED_OFF: Mapping[str, str] = {"keep_rows": "--no-keep-rows", "rows": "--no-
 
 GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
 # Warnings that a command prints as notes, and the text of that of a model whose rows are not at hand.
-NOTED: tuple[type[Warning], ...] = (WeightWarning, StaleWarning, TextbookFallbackWarning, CombinedWeightsWarning)
+NOTED: tuple[type[Warning], ...] = (WeightWarning, StaleWarning, TextbookFallbackWarning, LargestFitWarning)
 STALE = (
     "The model keeps its weights and its temperature. A file without rows has none to fit them again: fit all rows, or "
     "write files with rows from the start by --keep-rows."

@@ -159,18 +159,18 @@ def fit_command(
     zstd, zip, bz2, xz), a glob, a folder, a DuckDB database, or - for stdin. Columns of texts are categories unless
     --text names them, and columns of numbers are numbers; the report shows how to change that.
     """
-    from ..estimator.fit_files import fit_model_to_files
-    from ..estimator.load import save_model
-    from ..estimator.rows_in_files import refuse_rows_of_textbook
-    from ..estimator.settings import Parameters
-    from ..estimator.uncertainty import with_scores_of_files
+    from ..estimator.fit_files import fit_files
+    from ..estimator.held_out import with_scores_of_files
+    from ..estimator.load import refuse_rows_of_textbook, save_model
+    from ..estimator.naive_bayes import NaiveBayes
 
     file = common.file()
     arguments.refuse_overwriting(out, file)
     target = arguments.resolve_target(file, common.target)
     given = arguments.parse_settings(common.settings, arguments.labels_of_column(file, target))
     families = arguments.parse_families(file, family, texts)
-    how = Parameters(families=families, n_jobs=common.n_jobs, **given)
+    nb = NaiveBayes(families=families, n_jobs=common.n_jobs, **given)
+    how = nb.parameters
     if keep_rows:
         if out is None:
             raise click.UsageError(
@@ -182,7 +182,8 @@ def fit_command(
     folds = default_folds(how, file, keeping) if cv is None else cv
     with warnings_as_notes(common.quiet), ProgressBar("Counting", common.quiet) as bar:
         keeping |= {"keep_rows": keep_rows is not False, "normalize_weight": normalize_weight, "progress": bar}
-        fitted, fit = fit_model_to_files(how, file, target, ignore=ignored, weight=weight, cv=folds, **keeping)
+        fit = fit_files(nb, file, target, ignore=ignored, weight=weight, cv=folds, **keeping)
+        fitted = nb.fitted_
     if conformalize:
         fitted = with_scores_of_files(fitted, file, target, weight)
     if out is not None:
@@ -293,7 +294,7 @@ def missing_values_line(fitted: FittedClassifier, fit: FileFit, cells: int) -> s
 def accuracy_line(scores: Scores) -> str:
     """Return the accuracy and the cost on held-out rows next to those of the baseline, as one sentence."""
     from ..judge.metrics import score_text
-    from ..judge.score_report import baseline_title, uses_costs
+    from ..judge.scores import baseline_title, uses_costs
 
     def parts(one: Scores) -> list[str]:
         names = ["accuracy"] if not math.isnan(scores.accuracy) and not math.isnan(one.accuracy) else []

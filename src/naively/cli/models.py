@@ -46,7 +46,7 @@ def show_command(common: Common, column: str | None) -> None:
 def print_model(fitted: FittedClassifier, model: str, as_json: bool) -> None:
     """Print rows, classes, columns and settings."""
     from .. import __version__
-    from ..estimator.uncertainty import scores_at_hand
+    from ..estimator.held_out import scores_at_hand
     from ..judge.metrics import as_row_count
 
     facts, scores = render.model_facts(fitted), scores_at_hand(fitted)
@@ -112,8 +112,8 @@ def merge_command(common: Common, models: tuple[str, ...], out: str, keep_rows: 
     with the same families. So several sites can fit one model without sharing rows. If all files hold rows (fit
     --keep-rows), the model is fitted to these; without them, what was fitted to the largest model stays.
     """
+    from ..estimator.load import refuse_rows_of_textbook
     from ..estimator.merge import merge_models
-    from ..estimator.rows_in_files import refuse_rows_of_textbook
     from ..estimator.update import up_to_date
 
     loaded = [arguments.load_with_settings(model) for model in models]
@@ -160,7 +160,7 @@ def forget_command(common: Common, out: str, unlabelled: str | None, keep_rows: 
     without them the counts are exact, and the weights stay as they were. Rows that cannot have been counted are
     refused, and no file is written.
     """
-    from ..estimator.rows_in_files import refuse_without_rows
+    from ..estimator.load import refuse_without_rows
     from ..estimator.update import forget
     from ..judge.metrics import as_row_count
 

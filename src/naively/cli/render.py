@@ -199,7 +199,7 @@ def column_table(summaries: list[JsonObject], most: int = MOST_COLUMNS, where: s
 def score_table(scores: Scores, textbook: Scores | None = None) -> Table:
     """Return the scores with their standard errors, next to those of the textbook model, if given, and the baseline."""
     from ..judge.metrics import score_text
-    from ..judge.score_report import baseline_title, has_comparable_folds, score_lines
+    from ..judge.scores import baseline_title, has_comparable_folds, score_lines
 
     columns = {"model": scores, "textbook": textbook, printable(baseline_title(scores)): scores.baseline}
     shown = {title: one for title, one in columns.items() if one is not None}
@@ -261,14 +261,14 @@ def tuning_lines(fitted: FittedClassifier) -> list[str]:
 
 def rows_in_file(fitted: FittedClassifier, *, in_file: bool = True) -> str:
     """Return which rows the file of a model holds, in words."""
-    from ..estimator.rows_in_files import kept_row_count
+    from ..estimator.fitted_classifier import kept_row_count
 
     return str(kept_row_count(fitted)) if in_file else "no row"
 
 
 def kept_rows_as_json(fitted: FittedClassifier, *, in_file: bool = True) -> JsonObject:
     """Return how many rows the file of a model holds, and whether they are all, for JSON."""
-    from ..estimator.rows_in_files import kept_row_count
+    from ..estimator.fitted_classifier import kept_row_count
 
     kept = kept_row_count(fitted)
     return {"kept_rows": kept.rows if in_file else 0, "kept_rows_complete": in_file and kept.complete}

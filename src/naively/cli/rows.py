@@ -84,7 +84,8 @@ def predict_command(
     `expected_cost`; with options `low` and `high`, `P(class)`, `low(class)` and `high(class)`, `set` (classes separated
     by |) and `why`. Columns are matched by name; others are copied. The output file appears only when it is complete.
     """
-    from ..estimator.predict_files import AnswerColumns, write_answers
+    from ..estimator.predict_files import AnswerColumns, answered_blocks
+    from ..files.writer import write_table
 
     if out == "-" and to == "parquet" and sys.stdout.isatty():
         raise click.UsageError("Parquet cannot be shown on a terminal; write it to a file: -o answers.parquet.")
@@ -96,7 +97,7 @@ def predict_command(
     costly = fitted.parameters.cost is not None or fitted.parameters.reject is not None
     with ProgressBar("Predicting", common.quiet) as bar:
         columns = AnswerColumns(probabilities, costly, why, only, prefix, wanted)
-        rows = write_answers(fitted, file, out, to, columns, bar)
+        rows = write_table(answered_blocks(fitted, file, columns, bar), out, to)
     written = f"Wrote {count_text(rows)} rows with answers to {out}." if out != "-" else None
     common.finish({"rows": rows, "out": out}, written, err=True)
 
@@ -231,7 +232,7 @@ def certainty_lines(sets: JsonObject, label: str, wanted: Certainty) -> list[str
 
 def certainty_json(fitted: FittedClassifier, table: pa.Table, wanted: Certainty) -> JsonObject:
     """Return the set of classes and the intervals of one row that were requested."""
-    from ..estimator.uncertainty import prediction_sets, probability_interval
+    from ..estimator.held_out import prediction_sets, probability_interval
 
     result: JsonObject = {}
     if wanted.set_level is not None:

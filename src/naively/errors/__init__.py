@@ -19,7 +19,7 @@
     StaleWarning (a UserWarning)             a calibration that was fitted for other counts or settings
     WeightWarning (a UserWarning)            row weights whose sum is far from the number of rows
     TextbookFallbackWarning (a UserWarning)  the textbook model in place of the default one
-    CombinedWeightsWarning (a UserWarning)   weights that were combined without the rows they were fitted on
+    LargestFitWarning (a UserWarning)        models merged without rows have the fit of the largest
     TargetWarning (a UserWarning)            a target of a single class, or of hundreds of numbers
 
 An error is a value: `row`, `column`, `path`, `setting` and others are its attributes. Its text is a `Message`, made of
@@ -336,8 +336,8 @@ class WeightWarning(UserWarning):
     """The sum of the row weights is far from the number of rows."""
 
 
-class CombinedWeightsWarning(UserWarning):
-    """Models were merged of which some keep no rows: their weights were averaged, which is less exact than a fit."""
+class LargestFitWarning(UserWarning):
+    """Models were merged of which some retain no rows: the result has the fit of the largest, not one of all rows."""
 
 
 class TextbookFallbackWarning(UserWarning):

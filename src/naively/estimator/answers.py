@@ -19,42 +19,50 @@ from ..explain.evidence import Evidence, explained
 from ..explain.interval import interval, prior_cumulants
 from ..files.file import File, file_of
 from ..files.formats import paths_of
-from ..judge.decision import cost_and_choices, decide, expected_cost
+from ..judge.decision import cost_and_choices, decide
 from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from .fitted_classifier import FittedClassifier, numeric_classes, prior_pseudo_counts
 
 # Rows as a model reads them: a frame, or a few dicts.
 Source: TypeAlias = Frame | Sequence[Mapping[str, object]]
-Ask: TypeAlias = Callable[[TableModel, Source, int], AnyArray]
 
 
-def joint_log_probabilities_of(fitted: FittedClassifier, X: TableLike) -> Floats:
-    """Return log P(row, class) up to a constant of the row."""
-    return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.log_joint, rows, threads), X)
-
-
-def log_probabilities_of(fitted: FittedClassifier, X: TableLike) -> Floats:
-    """Return log P(class | row) of each row and class."""
-    return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.log_posterior, rows, threads), X)
+def predict_rows(fitted: FittedClassifier, X: TableLike, figures: Callable[..., AnyArray]) -> AnyArray:
+    """Return figures of all rows, by a method of `AdditiveModel`; rows of files are read a block at a time."""
+    model = fitted.model
+    few = few_rows(X, model.schema) if model.single else None
+    if few is not None:
+        return model.answer(figures, few, 1)
+    file = _file_of_rows(X, model)
+    if file is None:
+        return model.answer(figures, *_frame_of_rows(fitted, X))
+    return np.concatenate(
+        each_block(file, model.schema, lambda table: predict_rows(fitted, table, figures), fitted.parameters.n_jobs)
+    )
 
 
 def probabilities_of(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return P(class | row) of each row and class."""
-    return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.posterior, rows, threads), X)
+    return predict_rows(fitted, X, AdditiveModel.posterior)
 
 
 def log_marginal_density(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return log P(row), whatever the class of the row."""
-    return _ask(fitted, lambda model, rows, threads: model.log_density(rows, threads), X)
+    model = fitted.model
+    file = _file_of_rows(X, model)
+    if file is None:
+        return model.log_density(*source_of(fitted, X))
+    return np.concatenate(
+        each_block(file, model.schema, lambda table: log_marginal_density(fitted, table), fitted.parameters.n_jobs)
+    )
 
 
 def decisions_of(fitted: FittedClassifier, X: TableLike) -> AnyArray:
     """Return the choice of least expected cost for each row."""
     cost, reject = fitted.parameters.cost, fitted.parameters.reject
     if cost is None and reject is None:
-        places = _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.most_probable, rows, threads), X)
-        return np.asarray(fitted.classes[places])
+        return np.asarray(fitted.classes[predict_rows(fitted, X, AdditiveModel.most_probable)])
     probabilities = probabilities_of(fitted, X)
     if isinstance(cost, str):
         return decide(probabilities, cost, reject, numeric_classes(fitted.classes))
@@ -63,12 +71,6 @@ def decisions_of(fitted: FittedClassifier, X: TableLike) -> AnyArray:
     if reject is None:
         return np.asarray(choices[chosen])
     return np.asarray(np.array([*choices.tolist(), None], dtype=object)[chosen])
-
-
-def expected_costs(fitted: FittedClassifier, X: TableLike) -> Floats:
-    """Return what each choice is expected to cost, as [row, choice]."""
-    cost, _ = cost_and_choices(fitted.parameters.cost, fitted.classes)
-    return expected_cost(probabilities_of(fitted, X), cost)
 
 
 def posterior_interval(fitted: FittedClassifier, X: TableLike, level: float) -> tuple[Floats, Floats]:
@@ -92,33 +94,19 @@ def evidence_of(fitted: FittedClassifier, X: TableLike, against: Label | None = 
 
 def source_of(fitted: FittedClassifier, X: TableLike) -> tuple[Source, int]:
     """Return the rows, a few as dicts and more as a frame, and how many threads they are worth."""
-    model, n_jobs = fitted.model, fitted.parameters.n_jobs
-    rows = few_rows(X, model.schema)
-    if rows is not None and model.schema.single:
-        return rows, 1
-    frame = _frame_of_rows(fitted, X)
-    return frame, allowed(n_jobs, frame.rows * len(model.schema) * len(model.classes))
+    model = fitted.model
+    few = few_rows(X, model.schema) if model.single else None
+    return _frame_of_rows(fitted, X) if few is None else (few, 1)
 
 
-def _frame_of_rows(fitted: FittedClassifier, X: TableLike) -> Frame:
-    """Return the columns of a table that the model uses."""
-    frame, used = frame_of(X), fitted.model.schema
-    frame = frame.on(used if frame.named and fitted.state.has_names else fitted.schema)
-    check_widths(frame, used, fitted.counts)
+def _frame_of_rows(fitted: FittedClassifier, X: TableLike) -> tuple[Frame, int]:
+    """Return the columns of a table that the model uses, and how many threads they are worth."""
+    frame, model = frame_of(X), fitted.model
+    frame = frame.on(model.schema if frame.named and fitted.state.has_names else fitted.schema)
+    check_widths(frame, model.schema, fitted.counts)
     if not frame.rows:
         raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
-    return frame
-
-
-def _ask(fitted: FittedClassifier, ask: Ask, X: TableLike) -> AnyArray:
-    """Return what the model answers about all rows; those of files are read a block at a time."""
-    model = fitted.model
-    file = _file_of_rows(X, model)
-    if file is None:
-        return ask(model, *source_of(fitted, X))
-    return np.concatenate(
-        each_block(file, model.schema, lambda table: _ask(fitted, ask, table), fitted.parameters.n_jobs)
-    )
+    return frame, allowed(fitted.parameters.n_jobs, frame.rows * len(model.schema) * len(model.classes))
 
 
 def _file_of_rows(X: TableLike, model: TableModel) -> File | None:

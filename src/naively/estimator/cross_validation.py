@@ -16,6 +16,7 @@ from ..counting.row_hash import RowHasher, frame_hashes
 from ..counting.rows import Rows
 from ..counting.smallest import in_proportion
 from ..counting.weights import check_scale, check_scale_of_file, class_weights, class_weights_of, with_class_weights
+from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..files.file import file_of
@@ -29,10 +30,10 @@ from ..stats import Counts
 from ..stats.counts import times_class_weights
 from .fit import counted_state, fit_rows, prepare_file
 from .fitted_classifier import FittedClassifier, costs_of_scores
-from .folds import scores_of_folds
+from .folds import Split, scores_of_folds
 from .settings import Parameters
 from .state import FittedState, state_of_counts
-from .tuner import Tuner
+from .tuner import tuned_to_rows
 from .update import bare_schema, rows_to_count
 
 # A number of folds, a splitter of scikit-learn, or pairs (train, test) of row numbers.
@@ -124,6 +125,7 @@ def _scores_of_file(parameters: Parameters, rows: FileRows, cv: SplitsLike, grou
         )
     prepare_file(parameters, rows)
     _, scores, _ = fit_folds(parameters, rows, int(cv), tuning)
+    assert scores is not None
     check_scale_of_file(rows)
     if len(scores.truth) < cv:
         raise InvalidInput(Setting("cv", cv), f" must lie between 2 and the number of rows, {len(scores.truth)}.")
@@ -150,10 +152,21 @@ def scores_of_kept_rows(parameters: Parameters, state: FittedState, cv: int) -> 
         schema, counts = state.schema, state.counts.value
         whole = Counts(counts.classes, counts.rows, counts.columns, schema)
     scores = scores_of_folds(parameters, rows, schema, splits, whole=whole)
+    return scores, _textbook_scores(parameters, state, rows, schema, splits, whole)
+
+
+def _textbook_scores(
+    parameters: Parameters,
+    state: FittedState,
+    rows: Rows,
+    schema: Schema,
+    splits: Sequence[Split],
+    whole: Counts | None = None,
+) -> Scores | None:
+    """Return the scores of the textbook model in the same folds; None if no other model was fitted."""
     if state.tuning.learned is None:
-        return scores, None
-    textbook = replace(parameters, model="textbook")
-    return scores, scores_of_folds(textbook, rows, schema, splits, whole=whole)
+        return None
+    return scores_of_folds(replace(parameters, model="textbook"), rows, schema, splits, whole=whole)
 
 
 # -- folds of files ----------------------------------------------------------------------------------------------------
@@ -164,7 +177,8 @@ def scores_of_kept_rows(parameters: Parameters, state: FittedState, cv: int) -> 
 # a standard error of 0.06 % at most.
 SCORED = 1 << 21
 
-FoldFit = tuple[FittedState, Scores, Scores | None]  # of all rows, of the folds, of the textbook model in the folds
+# The state of all rows, the scores of the folds if there are some, and those of the textbook model in the same folds.
+FoldFit = tuple[FittedState, Scores | None, Scores | None]
 
 
 def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = "refit") -> FoldFit:
@@ -198,11 +212,9 @@ def _fit_in_memory(
     state = counted_state(parameters, counter, rows)
     rows.finish()
     held = state.tuning if tuning == "fixed" and parameters.leaves_choices else None
-    splits = [(None, test) for test in fold_rows(sample, folds, seed)]
+    splits: list[Split] = [(None, test) for test in fold_rows(sample, folds, seed)]
     scores = scores_of_folds(parameters, sample, schema if held is None else state.schema, splits, held)
-    if state.tuning.learned is None:
-        return state, scores, None
-    return state, scores, scores_of_folds(replace(parameters, model="textbook"), sample, schema, splits)
+    return state, scores, _textbook_scores(parameters, state, sample, schema, splits)
 
 
 def _fit_in_passes(
@@ -216,34 +228,30 @@ def _fit_in_passes(
     kinds = [parameters.model] if state.tuning.learned is None else [parameters.model, "textbook"]
     models = []
     for part, other in zip(parts, others, strict=True):
-        how = FoldOfFile(parameters, state, *_weighed_anew(parameters, rows, whole - part.value(), other), held)
-        models.append([how.model(kind) for kind in kinds])
+        rest, sample = _weighed_anew(parameters, rows, whole - part.value(), other)
+        if not rest.rows.any():
+            raise InvalidInput("A fold leaves no rows to learn from; set ", Setting("cv", 0), ", or give more rows.")
+        models.append(
+            [
+                _model_of_fold(replace(parameters, model=kind), state, rest, sample, held if at == 0 else None)
+                for at, kind in enumerate(kinds)
+            ]
+        )
     parts.clear()
     found = _scores(parameters, rows, counter, models, whole, _fold_assignment(counter, folds, seed), tuning)
     return state, found[0], found[1] if len(found) > 1 else None
 
 
-class FoldOfFile(NamedTuple):
-    """All rows but those of one fold: their counts, a sample of them, and what is held fixed of the tuning."""
-
-    parameters: Parameters
-    whole: FittedState
-    rest: Counts
-    sample: Rows | None
-    held: Tuning | None
-
-    def model(self, kind: str) -> TableModel:
-        """Return the model of such a kind; what is left open is tuned on the sample."""
-        rest, own = self.rest, kind == self.parameters.model
-        if not rest.rows.any():
-            raise InvalidInput("A fold leaves no rows to learn from; set ", Setting("cv", 0), ", or give more rows.")
-        parameters = replace(self.parameters, model=kind)
-        state = state_of_counts(parameters, rest, self.whole.schema)
-        if self.held is not None and own:
-            state = state.tuned(self.held, parameters)
-        elif self.sample is not None:
-            state = Tuner(parameters, state).fit(self.sample)
-        return FittedClassifier(parameters, state).model
+def _model_of_fold(
+    parameters: Parameters, whole: FittedState, rest: Counts, sample: Rows | None, held: Tuning | None
+) -> TableModel:
+    """Return the model of all rows but those of a fold; what is left open is held, or tuned on a sample of the rows."""
+    state = state_of_counts(parameters, rest, whole.schema)
+    if held is not None:
+        state = state.tuned(held, parameters)
+    elif sample is not None:
+        state = tuned_to_rows(parameters, state, sample)
+    return FittedClassifier(parameters, state).model
 
 
 def _fold_assignment(counter: TableCounter, folds: int, seed: int) -> Callable[[LabeledBlock], Codes]:
@@ -296,12 +304,9 @@ def _scores(
     labels = whole.classes.labels
     heavy, tuned = weights if rows.weight is not None else None, tuning if parameters.leaves_choices else None
     how = (place[truth], labels, heavy, *costs_of_scores(parameters, labels), tuned, fold)
-    return [Scores.from_indices(_joined_posteriors(found), *how) for _ in models[0]]
-
-
-def _joined_posteriors(found: Sequence[BlockAnswers]) -> Floats:
-    """Return the probabilities of all blocks by the first kind of model that is left, which they then give up."""
-    return np.concatenate([one.posteriors.pop(0) for one in found])
+    # The probabilities by each kind of model are joined one after the other; blocks give them up.
+    posteriors = (np.concatenate([one.posteriors.pop(0) for one in found]) for _ in models[0])
+    return [Scores.from_indices(posterior, *how) for posterior in posteriors]
 
 
 class BlockAnswers(NamedTuple):

@@ -27,7 +27,7 @@ from ..model.table_model import TableModel
 from ..model.tuning import UNTUNED, Smoothing, Tuning, with_column_smoothing
 from ..stats import Counts
 from .settings import Parameters, check_choice
-from .state import FittedState
+from .state import FittedState, NumberInformation
 
 # Settings that a model is estimated with; a change of them acts at once, without the data.
 ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
@@ -64,23 +64,12 @@ class FittedClassifier:
 
     parameters: Parameters
     state: FittedState
-    cache: ModelCache = field(default_factory=ModelCache, init=False, repr=False)
+    # Shared by whoever is made by `replace`: what settings and rows do not change is not made again.
+    cache: ModelCache = field(default_factory=ModelCache, repr=False)
 
     def with_parameters(self, **changes: Any) -> FittedClassifier:
         """Return the same with some settings changed; those of estimating and deciding need no data."""
-        return self.under(replace(self.parameters, **changes))
-
-    def under(self, parameters: Parameters) -> FittedClassifier:
-        """Return the same state under other settings; what they do not change is not made anew."""
-        other = FittedClassifier(parameters, self.state)
-        object.__setattr__(other, "cache", self.cache)
-        return other
-
-    def followed_by(self, state: FittedState) -> FittedClassifier:
-        """Return the model after rows came; as long as they are very few, the same tables answer."""
-        other = FittedClassifier(self.parameters, state)
-        object.__setattr__(other, "cache", self.cache)
-        return other
+        return replace(self, parameters=replace(self.parameters, **changes))
 
     @property
     def counts(self) -> Counts:
@@ -140,75 +129,54 @@ class FittedClassifier:
     # -- what was tuned -------------------------------------------------------------------------------------------
 
     @property
-    def tuning(self) -> Tuning:
-        """What was tuned, as far as the model as it is set uses it."""
-        return tuning_in_use(self.parameters, self.state.tuning)
-
-    @property
     def weights(self) -> DefaultFit | None:
         """The weights of the default model; None if the textbook model answers."""
-        return weights_in_use(self.parameters, self.state.tuning)
+        return None if self.parameters.model == "textbook" else self.state.tuning.learned
+
+    @property
+    def tuning(self) -> Tuning:
+        """What of the tuning the model as it is set uses: weights fitted for one model are of no use to another."""
+        tuning = self.state.tuning
+        of_another = tuning.learned is not None and self.weights is None
+        return replace(UNTUNED, smoothing=tuning.smoothing) if of_another else tuning
+
+    def _has_settings_of_tuning(self, names: Sequence[str]) -> bool:
+        """Tell whether some settings are still what they were when something was tuned."""
+        before = self.state.tuned_with
+        return before is not None and before.is_same(self.parameters, names)
+
+    @property
+    def is_tuned_for_settings(self) -> bool:
+        """Whether the settings are those of the tuning, as far as they matter to it."""
+        return self._has_settings_of_tuning(ESTIMATING if self.state.tuning.learned is None else WEIGHTED)
 
     @property
     def is_calibrated(self) -> bool:
         """Whether the probabilities are calibrated, for the counts and the settings as they are now."""
-        return is_calibrated(self.parameters, self.state)
+        return self.tuning.calibrated and self.state.tuning.fresh and self.is_tuned_for_settings
 
     @property
     def has_weighted_columns(self) -> bool:
         """Whether the columns and classes are those that weights were fitted for."""
-        return has_weighted_columns(self.parameters, self.state)
+        known = tuple(self.state.counts.value.classes.labels) == self.state.tuning.classes
+        return known and self._has_settings_of_tuning(WEIGHTED)
 
     @property
     def smoothing(self) -> Smoothing:
-        """The λ in effect: one for all columns, or a dict with one for each."""
-        return smoothing_in_use(self.parameters, self.state.tuning)
+        """The λ in effect: one for all columns, or a dict with one for each; 1 if there were no rows to choose it."""
+        given, chosen = self.parameters.smoothing, self.state.tuning.smoothing
+        if not isinstance(given, str):
+            return float(given)
+        return 1.0 if chosen is None else chosen
 
     @property
     def temperature(self) -> float:
         """The temperature in effect: log joints are divided by it."""
-        return 1.0 / scale_and_bias(self)[0]
+        given = self.parameters.given_temperature()
+        return 1.0 / self.tuning.scale if given is None else given
 
 
-# -- whether what was tuned is of use, and current ---------------------------------------------------------------------
-
-
-def weights_in_use(parameters: Parameters, tuning: Tuning) -> DefaultFit | None:
-    """Return the weights of the default model; None for the textbook model."""
-    return None if parameters.model == "textbook" else tuning.learned
-
-
-def tuning_in_use(parameters: Parameters, tuning: Tuning) -> Tuning:
-    """Return what of a tuning the model as it is set uses: weights fitted for one model are of no use to another."""
-    of_another = tuning.learned is not None and weights_in_use(parameters, tuning) is None
-    return replace(UNTUNED, smoothing=tuning.smoothing) if of_another else tuning
-
-
-def depends_on_rows(parameters: Parameters, tuning: Tuning) -> bool:
-    """Tell whether the model as it is set was calibrated: whether a temperature or weights were fitted."""
-    return tuning_in_use(parameters, tuning).calibrated
-
-
-def is_since_tuned(parameters: Parameters, state: FittedState, names: Sequence[str]) -> bool:
-    """Tell whether some settings are still what they were when something was tuned."""
-    return state.tuned_with is not None and state.tuned_with.is_same(parameters, names)
-
-
-def is_tuned_with(parameters: Parameters, state: FittedState) -> bool:
-    """Tell whether the settings are those of the tuning, as far as they matter to it."""
-    return is_since_tuned(parameters, state, ESTIMATING if state.tuning.learned is None else WEIGHTED)
-
-
-def is_calibrated(parameters: Parameters, state: FittedState) -> bool:
-    """Tell whether the probabilities are calibrated, for the counts and the settings as they are now."""
-    used = tuning_in_use(parameters, state.tuning)
-    return used.calibrated and state.tuning.fresh and is_tuned_with(parameters, state)
-
-
-def has_weighted_columns(parameters: Parameters, state: FittedState) -> bool:
-    """Tell whether the columns and classes are those that weights were fitted for."""
-    known = tuple(state.counts.value.classes.labels) == state.tuning.classes
-    return is_since_tuned(parameters, state, WEIGHTED) and known
+# -- whether what was tuned is current ---------------------------------------------------------------------------------
 
 
 def outdated(state: FittedState) -> FittedState:
@@ -226,18 +194,17 @@ def outdated(state: FittedState) -> FittedState:
 
 def warn_of_new_rows(before: FittedState, fitted: FittedClassifier) -> None:
     """Warn, once, that rows were added or removed since the model was tuned; not if rows are kept to tune it anew."""
-    newly = before.tuning.fresh and not fitted.state.tuning.fresh
-    if newly and depends_on_rows(fitted.parameters, fitted.state.tuning):
+    if before.tuning.fresh and not fitted.state.tuning.fresh and fitted.tuning.calibrated:
         _warn(ROWS, fitted)
 
 
 def warn_if_outdated(fitted: FittedClassifier) -> None:
     """Warn if rows or settings have changed since the model was tuned, and no warning was given yet."""
-    parameters, state = fitted.parameters, fitted.state
-    used = tuning_in_use(parameters, state.tuning)
-    if depends_on_rows(parameters, state.tuning) and not used.fresh:
+    if not fitted.tuning.calibrated:
+        return
+    if not fitted.state.tuning.fresh:
         _warn(ROWS, fitted)
-    elif used.calibrated and not is_tuned_with(parameters, state):
+    elif not fitted.is_tuned_for_settings:
         _warn(SETTINGS, fitted)
 
 
@@ -260,11 +227,10 @@ def _warn(what: str, fitted: FittedClassifier) -> None:
 
 def _used_meanwhile(fitted: FittedClassifier) -> str:
     """Return what a model that is out of date goes on with."""
-    parameters, state = fitted.parameters, fitted.state
-    is_usual = state.tuning.scale == 1.0 and state.tuning.bias is None
-    if weights_in_use(parameters, state.tuning) is None and not is_usual:
+    tuning = fitted.state.tuning
+    if fitted.weights is None and not (tuning.scale == 1.0 and tuning.bias is None):
         return "The old temperature is"
-    if not has_weighted_columns(parameters, state):
+    if not fitted.has_weighted_columns:
         return "The textbook model is"
     return "The old weights of the default model are"
 
@@ -278,23 +244,28 @@ def estimated_model(fitted: FittedClassifier) -> TableModel:
         raise InvalidInput("The model has no rows left: all were forgotten. Add some with partial_fit first.")
     if fitted.weights is not None and fitted.has_weighted_columns:
         return default_model(fitted, fitted.weights, fitted.weights.joint)
-    scale, bias = scale_and_bias(fitted)
-    return _textbook_model(fitted, fitted.smoothing, fitted.parameters.unseen, scale, bias)
+    if (temperature := fitted.parameters.given_temperature()) is not None:
+        scale, bias = 1.0 / temperature, None
+    else:
+        scale, bias = fitted.tuning.scale, fitted.tuning.bias_of(fitted.all_counts.classes)
+    return smoothed_model(fitted, fitted.smoothing, fitted.parameters.unseen, scale, bias)
 
 
-def untuned_model(fitted: FittedClassifier, smoothing: Smoothing) -> TableModel:
-    """Return the textbook model under some smoothing, without a temperature; a value never seen is no error here."""
-    unseen = fitted.parameters.unseen
-    return _textbook_model(fitted, smoothing, "skip" if unseen == "error" else unseen)
-
-
-def _textbook_model(
-    fitted: FittedClassifier, smoothing: Smoothing, unseen: Unseen, scale: float = 1.0, bias: Floats | None = None
+def smoothed_model(
+    fitted: FittedClassifier,
+    smoothing: Smoothing,
+    unseen: Unseen | None = None,
+    scale: float = 1.0,
+    bias: Floats | None = None,
 ) -> TableModel:
-    """Return the textbook model of all that was learned."""
-    schema, settings = _with_smoothing(fitted, smoothing)
+    """Return the textbook model of all rows under some smoothing; by default a value never seen is no error."""
+    parameters = fitted.parameters
+    if unseen is None:
+        unseen = "skip" if parameters.unseen == "error" else parameters.unseen
+    settings = parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing)
     settings = replace(settings, unseen=unseen, marginal=fitted.state.expected is not None)
-    return textbook_model(fitted.parameters, fitted.all_counts, schema, settings, scale, bias)
+    schema = with_column_smoothing(fitted.schema, smoothing)
+    return textbook_model(parameters, fitted.all_counts, schema, settings, scale, bias)
 
 
 def textbook_model(
@@ -306,65 +277,29 @@ def textbook_model(
     bias: Floats | None = None,
 ) -> TableModel:
     """Return the textbook model of some counts."""
-    prior, most = log_prior(parameters, counts), parameters.max_categories
-    return TableModel(counts, _used_columns(parameters, schema), settings, prior, most, scale, bias)
+    schema = schema if parameters.columns is None else schema.only(parameters.columns)
+    return TableModel(counts, schema, settings, log_prior(parameters, counts), parameters.max_categories, scale, bias)
 
 
 def default_model(fitted: FittedClassifier, weights: DefaultFit | None, joint: JointCounts) -> DefaultModel:
     """Return the default model of what was counted jointly; without weights, what they are fitted to."""
-    parameters, counts, smoothing = fitted.parameters, fitted.counts, fitted.smoothing
-    settings = parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing)
-    shift = _prior_shift(fitted, empirical_prior(counts.rows, Settings()))
+    parameters, smoothing, schema = fitted.parameters, fitted.smoothing, fitted.schema
+    prior = log_prior(parameters, fitted.all_counts)
+    # How far a prior that was set lies from the usual one.
+    shift = None if parameters.has_empirical_prior else prior - empirical_prior(fitted.counts.rows, Settings())
+    temperature = None if weights is None else parameters.given_temperature()
     return DefaultModel(
         fitted.all_counts,
-        _used_columns(parameters, fitted.schema),
-        settings,
-        log_prior(parameters, fitted.all_counts),
+        schema if parameters.columns is None else schema.only(parameters.columns),
+        parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing),
+        prior,
         parameters.max_categories,
         weights,
         joint,
         shift,
-        _given_scale(parameters, weights),
+        1.0 if temperature is None else 1.0 / temperature,
         parameters.recipe,
     )
-
-
-def smoothing_in_use(parameters: Parameters, tuning: Tuning) -> Smoothing:
-    """Return the λ in effect: one for all columns, or one for each; 1 if there were no rows to choose it."""
-    if not isinstance(parameters.smoothing, str):
-        return float(parameters.smoothing)
-    return 1.0 if tuning.smoothing is None else tuning.smoothing
-
-
-def scale_and_bias(fitted: FittedClassifier) -> tuple[float, Floats | None]:
-    """Return what log joints are multiplied by, and what is added to them for each class."""
-    temperature = fitted.parameters.given_temperature()
-    if temperature is not None:
-        return 1.0 / temperature, None
-    return fitted.tuning.scale, fitted.tuning.bias_of(fitted.all_counts.classes)
-
-
-def _with_smoothing(fitted: FittedClassifier, smoothing: Smoothing) -> tuple[Schema, Settings]:
-    """Return the schema and the settings under some smoothing; one for each column is a matter of the schema."""
-    schema = with_column_smoothing(fitted.schema, smoothing)
-    return schema, fitted.parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing)
-
-
-def _used_columns(parameters: Parameters, schema: Schema) -> Schema:
-    """Return the schema of the columns that are used."""
-    return schema if parameters.columns is None else schema.only(parameters.columns)
-
-
-def _prior_shift(fitted: FittedClassifier, usual: Floats) -> Floats | None:
-    """Return how far the prior that was set lies from the usual one; None if it is the usual one."""
-    parameters = fitted.parameters
-    return None if parameters.has_empirical_prior else log_prior(parameters, fitted.all_counts) - usual
-
-
-def _given_scale(parameters: Parameters, fitted: DefaultFit | None) -> float:
-    """Return what the scores of a model with weights are multiplied by: only a temperature that was set."""
-    temperature = None if fitted is None else parameters.given_temperature()
-    return 1.0 if temperature is None else 1.0 / temperature
 
 
 # -- the class prior and the costs of mistakes -------------------------------------------------------------------------
@@ -444,3 +379,55 @@ def _numbers_of(values: npt.ArrayLike) -> Floats:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidSetting(Setting("prior", values), " must hold numbers.") from None
+
+
+# -- the rows that a model retains ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KeptRowCount:
+    """How many rows a model keeps beside its counts, to fit anew what was chosen on top of them.
+
+    Parameters
+    ----------
+    rows : int
+        Rows that are kept; those of the same content count one by one.
+    complete : bool
+        Whether these are all rows that were counted.
+    nbytes : int
+        How many bytes of memory their cells take.
+    counted : float or None
+        How many rows were counted; None if they have weights, so that their number is not known.
+    """
+
+    rows: int
+    complete: bool
+    nbytes: int
+    counted: float | None
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return "no row"
+        if self.complete:
+            return "1 row, as it is" if self.rows == 1 else f"all {self.rows:,} rows, as they are"
+        if self.counted is None:
+            return f"{self.rows:,} of the rows, as they are"
+        return f"{self.rows:,} of {self.counted:,.0f} rows, as they are"
+
+
+def kept_row_count(fitted: FittedClassifier) -> KeptRowCount:
+    """Return how many rows a model keeps."""
+    state, kept = fitted.state, fitted.state.kept
+    faded = kept is not None and kept.held is not None and kept.held.weights is not None
+    weighted = faded or state.row_weights is not None or state.class_weights is not None
+    counted = None if weighted else float(fitted.counts.rows.sum())
+    if kept is None:
+        return KeptRowCount(0, False, 0, counted)
+    return KeptRowCount(kept.total, kept.complete, kept.nbytes, counted)
+
+
+def without_kept_rows(fitted: FittedClassifier) -> FittedClassifier:
+    """Return the model without the rows that it keeps: counts and weights stay."""
+    state = fitted.state
+    measured = None if state.information is None else NumberInformation(measured=state.information.measured)
+    return FittedClassifier(fitted.parameters, replace(state, kept=None, information=measured))

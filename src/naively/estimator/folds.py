@@ -27,7 +27,7 @@ from ..stats import Axis, Counts
 from .fitted_classifier import FittedClassifier, costs_of_scores
 from .settings import Parameters
 from .state import state_of_counts
-from .tuner import Tuner
+from .tuner import tuned_to_rows
 
 Split = tuple[Places | None, Places]  # rows to learn from, None for all others, and held-out rows
 Answered = tuple[list[tuple[Places, Floats]], Sequence[Label]]
@@ -103,9 +103,8 @@ class FoldModels(NamedTuple):
         elif self.parameters.leaves_choices:
             train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
             learned_from = with_class_weights(rows_at(rows, train), class_weights)
-            tuner = Tuner(self.parameters, state)
-            state = tuner.fit(learned_from, fewest=self.fewest)
-            if self.fewest < RECIPE.fewest_rows and not tuner.fits_weights(rows_with_weight(learned_from), self.fewest):
+            state = tuned_to_rows(self.parameters, state, learned_from, self.fewest)
+            if self.fewest < RECIPE.fewest_rows and state.tuning.learned is None:
                 _warn_of_fold(learned_from)
         return FittedClassifier(self.parameters, state)
 

@@ -44,12 +44,11 @@ from ..page.style import notebook_view
 from ..page.tags import Html, tag
 from ..stats.arithmetic import commonest
 from .answers import evidence_of, probabilities_of
-from .evaluation import scores_by_leave_one_out
 from .fitted_classifier import FittedClassifier
+from .held_out import held_out_quality, scores_by_leave_one_out
 from .predict_files import file_as_fitted, scores_of_files
 from .reports import flattened, information_of_columns, summary_of_tuning
 from .settings import NAMES, Parameters
-from .uncertainty import held_out_quality
 
 # Rows that a report holds unless a number is given.
 DEFAULT_ROWS = 200
@@ -59,6 +58,7 @@ WORD_SCORES = 600_000
 # In a notebook: columns that are drawn (of many classes fewer, whose pictures are large), classes whose words are
 # listed, notes, and characters of a setting.
 DRAWN_COLUMNS, DRAWN_CURVES, WORD_CLASSES, MOST_NOTES, LONGEST_SETTING = 12, 80, 6, 6, 240
+NO_SETTINGS = tag("p", "All settings are at their defaults.", css="muted")
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
@@ -315,8 +315,12 @@ def shows_html() -> bool:
     return bool(get_config()["display"] == "diagram")
 
 
-def classifier_html(current: Callable[[], FittedClassifier], title: str) -> Html:
-    """Return a fitted classifier as HTML, sections of its page; if its settings cannot be used, what to do about it."""
+def classifier_html(current: Callable[[], FittedClassifier] | None, parameters: Parameters, title: str) -> Html:
+    """Return a classifier as HTML, sections of its page; if its settings cannot be used, what to do about it."""
+    texts = [tag("code", f"{name}={value}") for name, value in _changed_settings(parameters).items()]
+    settings = tag("p", "Settings: ", [Html(f"{text} ") for text in texts]) if texts else NO_SETTINGS
+    if current is None:
+        return notebook_view(tag("p", title, css="nv-head"), tag("p", "not fitted yet", css="muted"), settings)
     try:
         fitted = current()
         data = model_data(fitted, DRAWN_COLUMNS + LISTED_COLUMNS)
@@ -325,7 +329,6 @@ def classifier_html(current: Callable[[], FittedClassifier], title: str) -> Html
     size = [counted(sum(data.class_rows), "row"), counted(len(data.classes), "class", "classes")]
     about = f"{', '.join([*size, counted(len(data.columns), 'column')])}: {_kind_of_model(fitted)}"
     notes = [*about_target(data.classes), *map(str, fitted.schema.hints)][:MOST_NOTES]
-    settings = [tag("code", f"{name}={value}") for name, value in _changed_settings(fitted.parameters).items()]
     frequent = commonest(fitted.all_counts.rows, WORD_CLASSES)
     left = len(data.classes) - len(frequent)
     more = f"… and {counted(left, 'more class', 'more classes')}: words(label)"
@@ -336,9 +339,7 @@ def classifier_html(current: Callable[[], FittedClassifier], title: str) -> Html
         words_section(data, frequent.tolist()) or "",
         tag("p", more, css="muted") if data.words and left else "",
         tag("ul", [tag("li", note) for note in notes]) if notes else "",
-        tag("p", "Settings: ", [Html(f"{setting} ") for setting in settings])
-        if settings
-        else tag("p", "All settings are at their defaults.", css="muted"),
+        settings,
     )
 
 

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._types import Json, JsonObject, Label
+from ..counting.rows import Rows, check_widths
+from ..counting.sample import Sample
 from ..data import model_file
 from ..data.column import Column
-from ..data.model_file import ModelPlace
+from ..data.model_file import ModelPlace, StoredRows, rows_of_bytes
 from ..data.schema import Schema
+from ..data.values import ColumnValues
 from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
 from ..families import Words
@@ -28,11 +31,10 @@ from ..model.measured_information import MeasuredInformation
 from ..model.tuning import Tuning
 from ..stats import Counts, Statistic, WordTable
 from .fitted_classifier import FittedClassifier, estimated_model
+from .held_out import quality_at_hand, scores_at_hand
 from .reports import measured_information
-from .rows_in_files import refuse_without_rows, rows_for_file, rows_of_part
 from .settings import Parameters, check_class_weight
 from .state import FittedState, NumberInformation, StaleNotice, state_of_counts
-from .uncertainty import quality_at_hand, scores_at_hand
 from .update import up_to_date
 
 if TYPE_CHECKING:
@@ -165,12 +167,13 @@ def _fitted_model_of(
                 part.columns[column.name].lexicon.tokens = column.family.tokens
     parameters = Parameters(families=schema.unusual() or None, **settings)
     state = _with_weights(state_of_counts(parameters, counts, schema, about["named"]), counts, about)
+    measured = about.get("measured")
     state = replace(
         state,
         label_type=np.dtype(about["labels"]),
         expected=None if expected is None else Expected.of(expected, about["expected"]),
         has_soft_labels=bool(about.get("soft", False)),
-        information=_information_of(about),
+        information=None if measured is None else NumberInformation(measured=MeasuredInformation.from_json(measured)),
         kept=rows_of_part(parts["rows"], schema, counts, state.class_weights) if "rows" in parts else None,
         fitted_rows=float(counts.rows.sum()),
     )
@@ -226,15 +229,6 @@ def _with_weights(state: FittedState, counts: Counts, about: JsonObject) -> Fitt
     return replace(state, class_weights=by_class, row_weights=weights("row_weights"))
 
 
-def _information_of(about: JsonObject) -> NumberInformation | None:
-    """Return the mutual information of numbers that a file holds."""
-    return (
-        None
-        if "measured" not in about
-        else NumberInformation(measured=MeasuredInformation.from_json(about["measured"]))
-    )
-
-
 def _check_words(column: Column, statistic: Statistic) -> None:
     """Refuse words that are read otherwise than they were counted."""
     family = column.family if column.type == "text" and isinstance(column.family, Words) else None
@@ -271,3 +265,80 @@ def _setting_from_json(value: Json) -> Json:
     if isinstance(value, dict):
         return {tuple(k) if isinstance(k, list) else k: v for k, v in value["dict"]}
     return value
+
+
+# -- the rows that a model retains ------------------------------------------------------------------------------------
+
+
+def refuse_without_rows(fitted: FittedClassifier) -> None:
+    """Refuse to write rows of a model that keeps none."""
+    refuse_rows_of_textbook(fitted.parameters)
+    if fitted.state.kept is None:
+        raise InvalidSetting(
+            Setting("rows", True),
+            ": the model keeps no row, or some of its rows were not kept. It was read from a file without rows, made "
+            "of counts, or its rows were dropped; leave it out, or fit the model anew to all rows.",
+        )
+
+
+def refuse_rows_of_textbook(parameters: Parameters) -> None:
+    """Refuse to write rows of a model that needs none."""
+    if not parameters.leaves_choices:
+        raise InvalidSetting(
+            Setting("rows", True),
+            ": the textbook model needs no row, because its counts alone merge and forget exactly; leave it out.",
+        )
+
+
+def rows_for_file(kept: Sample) -> StoredRows | None:
+    """Return what is kept as a file holds it; None if nothing is."""
+    kept = kept.together()
+    held = kept.held
+    if held is None:
+        return None
+    hashes = held.hashes if kept.ordered else None
+    if hashes is not None and np.array_equal(hashes, replace(held, hashes=None).hashed(kept.schema, 1)):
+        hashes = None  # they follow from the rows
+    return StoredRows(held.source, held.target, held.weights, held.called, kept.copies, hashes, kept.limit)
+
+
+def rows_of_part(data: bytes, schema: Schema, counts: Counts, class_weights: Mapping[Label, float] | None) -> Sample:
+    """Return the rows that a file holds, if they can be rows of these counts."""
+    stored = rows_of_bytes(data)
+    bare = replace(schema, hints=())
+    if stored.frame.names != bare.names:
+        raise ValueError("rows have other columns than were counted")
+    frame = stored.frame.on(bare)
+    for column in bare:
+        if isinstance(values := frame.columns[column.name], ColumnValues):
+            values.check(column)
+    check_widths(frame, bare, counts)
+    held = Rows(frame, stored.target, stored.weights, stored.called, hashes=stored.hashes)
+    _check_totals(stored, counts, class_weights)
+    kept = Sample(bare, held, stored.copies, stored.limit, ordered=stored.hashes is not None)
+    if stored.limit is None and stored.hashes is None:
+        return kept
+    kept = kept.in_order()
+    assert kept.held is not None
+    hashes = kept.held.hashed(bare, 1)
+    if kept.limit is not None and len(hashes) and hashes[-1] > kept.limit:
+        raise ValueError("a row is kept that was to be dropped")
+    falls, stands = hashes[1:] < hashes[:-1], hashes[1:] == hashes[:-1]
+    if falls.any() or (kept.limit is not None and (kept.copies is None or stands.any())):
+        raise ValueError("rows that are kept stand twice, or not in their order")
+    return kept
+
+
+def _check_totals(stored: StoredRows, counts: Counts, class_weights: Mapping[Label, float] | None) -> None:
+    """Refuse rows that are more than were counted, or, if all are kept, fewer."""
+    target, labels = stored.target, stored.target.labels
+    weights = np.ones(stored.frame.rows) if stored.weights is None else stored.weights
+    weights = weights if stored.copies is None else weights * stored.copies
+    totals = target.totals(weights)
+    if class_weights is not None:
+        totals = totals * np.array([class_weights.get(label, 1.0) for label in labels])
+    counted = dict(zip(counts.classes.labels, counts.rows.tolist(), strict=True))
+    known = np.array([counted.get(label, 0.0) for label in labels])
+    near = 1e-6 * np.maximum(known, 1.0)
+    if (totals > known + near).any() or (stored.limit is None and abs(totals.sum() - counts.rows.sum()) > near.sum()):
+        raise ValueError("rows are not those that were counted")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, overload
 
 from .._types import Label
 from ..data.schema import Schema
-from ..errors import CombinedWeightsWarning, IncompatibleCounts, InvalidInput, levels_to_caller
+from ..errors import IncompatibleCounts, InvalidInput, LargestFitWarning, levels_to_caller
 from ..errors.message import Message, Setting
 from ..stats import Counts
 from .fitted_classifier import FittedClassifier, outdated, warn_of_new_rows
+from .held_out import merged_scores
 from .reports import measured_information
 from .state import FittedState, NumberInformation
-from .uncertainty import merged_scores
 from .update import bare_schema, merged_state, with_types_of_others
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | N
     The first model gives the columns and the settings; nothing has to be agreed on before. Where all models keep their
     rows, and these are up to 50,000, the result is the model of one fit of all rows. With more rows, counts are exact,
     and everything else is fitted anew to the rows that are retained. Models without rows, from files that hold none,
-    have their counts added, and what was fitted is that of the largest; a `CombinedWeightsWarning` says how good that
+    have their counts added, and what was fitted is that of the largest; a `LargestFitWarning` says how good that
     is expected to be. ``0.9 * old`` lets the rows of a model fade.
 
     Parameters
@@ -119,7 +119,7 @@ def _warn_of_lost_rows(models: Sequence[FittedClassifier]) -> None:
             Setting("rows", True, of="save(...)"),
             ".",
         ),
-        CombinedWeightsWarning,
+        LargestFitWarning,
         stacklevel=levels_to_caller(),
     )
 

@@ -19,18 +19,20 @@ from ..explain.evidence import Evidence
 from ..explain.words import words_for_class
 from ..families.family import Estimate, Missing, Unseen
 from ..files.file import file_of
+from ..judge.decision import cost_and_choices, expected_cost
 from ..judge.scores import Scores
 from ..model.em import Expected
 from ..model.recipe import RECIPE, Recipe
+from ..model.scorer import AdditiveModel
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
 from ..stats.axis import is_missing
-from . import answers, evaluation, reports, uncertainty, update
+from . import answers, reports, update
 from .fit import fit_rows, warn_of_target
-from .fitted_classifier import FittedClassifier
+from .fitted_classifier import FittedClassifier, KeptRowCount, kept_row_count, without_kept_rows
+from .held_out import conformalized_state, prediction_sets, probability_interval, score_of, scores_by_leave_one_out
 from .load import save_model
 from .profile import state_of_profile
-from .rows_in_files import KeptRowCount, kept_row_count, without_kept_rows
 from .settings import (
     NAMES,
     ClassesLike,
@@ -41,20 +43,17 @@ from .settings import (
     PriorLike,
     RandomStateLike,
 )
-from .sklearn_bases import DeferredEstimator, with_sklearn_bases
+from .sklearn_protocol import SklearnProtocol
 from .state import FittedState, state_of_counts
 from .tuner import calibrated_state
 from .update import current_model, rows_to_count, times_weight, up_to_date, with_types_of_rows, without_types
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
     from ..flat import FlatModel
     from .html_report import Report
 
 
-@with_sklearn_bases
-class NaiveBayes(DeferredEstimator):
+class NaiveBayes(SklearnProtocol):
     """Naive Bayes for tables as they are: texts, numbers, booleans, dates, missing values.
 
     Parameters
@@ -82,8 +81,7 @@ class NaiveBayes(DeferredEstimator):
     prior_smoothing : float, default=1.0
         The λ of the class prior: (n + λ) / (N + K·λ).
     classes : list, optional
-        Labels that stay known even where no row has them. With ``unlabelled="em"``, those that no row has are learned,
-        too; where no row has any, a number says how many there are.
+        Labels that stay known even where no row has them.
     columns : list of str, optional
         The columns that are used; by default all.
     missing : {"skip", "value"}, default="skip"
@@ -106,8 +104,7 @@ class NaiveBayes(DeferredEstimator):
         How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use. -1 stands for all
         CPUs, -2 for all but one.
     random_state : int, RandomState or None, default=0
-        How `cross_validate` splits rows into folds, and where classes without any label begin (``unlabelled="em"``);
-        nothing else is random.
+        How `cross_validate` splits rows into folds; nothing else is random.
     class_weight : "balanced" or dict, optional
         The weight of a row of each class, multiplied by its own weight; a class that a dict does not name has 1.
         "balanced" makes the weights of all classes sum to the same: N / (K n), as in scikit-learn. It acts on what is
@@ -202,42 +199,35 @@ class NaiveBayes(DeferredEstimator):
     @property
     def fitted_(self) -> FittedClassifier:
         """The settings as they are now and the fitted state as one value; rows that come later are added to it."""
-        held = self._under_settings()
-        current = current_model(held)
-        if current is not held:
-            self._fitted = current
+        self._fitted = current = current_model(self._held())
         return current
 
     @fitted_.setter
     def fitted_(self, fitted: FittedClassifier) -> None:
-        self._fitted = fitted.under(self.parameters)
-
-    def _under_settings(self) -> FittedClassifier:
-        """Return the settings as they are now and the fitted state, whether it is current or not."""
-        held = self._held()
-        own, known = vars(self), vars(held.parameters)
-        for name in NAMES:
-            if own[name] is not known[name]:
-                held = self._fitted = held.under(self.parameters)
-                break
-        return held
-
-    def _to_add(self) -> FittedClassifier:
-        """Return the fitted model to be added to others: where all rows are kept, these are enough, current or not."""
-        held = self._under_settings()
-        kept = held.state.kept
-        return held if kept is not None and kept.complete else self.fitted_
+        self._fitted = replace(fitted, parameters=self.parameters)
 
     def _held(self) -> FittedClassifier:
-        """Return the fitted model with the settings of the last call."""
-        if self._fitted is None:
+        """Return the settings as they are now and the fitted state, whether it is current or not."""
+        held = self._fitted
+        if held is None:
             from sklearn.exceptions import NotFittedError
 
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."
             )
-        return self._fitted
+        now, then = vars(self), vars(held.parameters)
+        for name in NAMES:
+            if now[name] is not then[name]:
+                held = self._fitted = replace(held, parameters=self.parameters)
+                break
+        return held
+
+    def _to_add(self) -> FittedClassifier:
+        """Return the fitted model to be added to others: where all rows are kept, these are enough, current or not."""
+        held = self._held()
+        kept = held.state.kept
+        return held if kept is not None and kept.complete else self.fitted_
 
     def _assign(self, state: FittedState) -> FittedClassifier:
         """Go on with another state."""
@@ -393,10 +383,10 @@ class NaiveBayes(DeferredEstimator):
         if single_row and before.kept is None and not held.parameters.leaves_choices:  # at once, row by row
             after = update.add_row(held, X, label)
             if after is not before:
-                self._fitted = held.followed_by(after)
+                self._fitted = replace(held, state=after)
                 update.warn_of_change(before, self._fitted)
             return self
-        fitted, declared = self._under_settings(), None if classes is None else list(classes)
+        fitted, declared = self._held(), None if classes is None else list(classes)
         X = file_of(X) or X  # a stream begins but once
         typed = with_types_of_rows(fitted, X)
         rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, typed.state)
@@ -404,7 +394,7 @@ class NaiveBayes(DeferredEstimator):
         saved = counts.backup()
         try:
             after = update.add_rows_to_state(typed, rows, declared)
-            self._fitted = fitted.followed_by(without_types(after, before.schema.empty))
+            self._fitted = replace(fitted, state=without_types(after, before.schema.empty))
         except BaseException as error:
             self._fitted = fitted
             counts.restore(saved, error)
@@ -466,7 +456,7 @@ class NaiveBayes(DeferredEstimator):
         >>> nb.forget({"sky": ["rain"]}, ["in"]).counts_
         Counts: 2 rows (in: 1, out: 1), 1 columns
         """
-        fitted = self._under_settings()
+        fitted = self._held()
         before = fitted.state
         rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
         after = self._assign(update.forget_rows(fitted, rows))
@@ -608,7 +598,7 @@ class NaiveBayes(DeferredEstimator):
         array of shape (rows, classes)
             Probabilities in the order of `classes_`.
         """
-        return answers.probabilities_of(self.fitted_, X)
+        return answers.predict_rows(self.fitted_, X, AdditiveModel.posterior)
 
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Return log P(class | row).
@@ -623,7 +613,7 @@ class NaiveBayes(DeferredEstimator):
         array of shape (rows, classes)
             Logarithms of probabilities in the order of `classes_`, exact where the probability itself would be 0.
         """
-        return answers.log_probabilities_of(self.fitted_, X)
+        return answers.predict_rows(self.fitted_, X, AdditiveModel.log_posterior)
 
     def predict_joint_log_proba(self, X: TableLike) -> Floats:
         """Return log P(row, class) up to a constant of the row.
@@ -638,7 +628,7 @@ class NaiveBayes(DeferredEstimator):
         array of shape (rows, classes)
             Log joints in the order of `classes_`.
         """
-        return answers.joint_log_probabilities_of(self.fitted_, X)
+        return answers.predict_rows(self.fitted_, X, AdditiveModel.log_joint)
 
     def expected_cost(self, X: TableLike) -> Floats:
         """Return what each choice is expected to cost.
@@ -653,7 +643,9 @@ class NaiveBayes(DeferredEstimator):
         array of shape (rows, choices)
             Expected costs; choices are the classes unless `cost` names others.
         """
-        return answers.expected_costs(self.fitted_, X)
+        fitted = self.fitted_
+        cost, _ = cost_and_choices(fitted.parameters.cost, fitted.classes)
+        return expected_cost(answers.probabilities_of(fitted, X), cost)
 
     def predict_set(self, X: TableLike, level: float = 0.9, *, by_class: bool = False) -> Mask:
         """Return the classes that cannot be ruled out: a conformal prediction set for each row.
@@ -687,7 +679,7 @@ class NaiveBayes(DeferredEstimator):
         >>> [nb.classes_[row].tolist() for row in nb.predict_set({"sky": ["gray", "blue"]}, level=0.95)]
         [['dry', 'rain'], ['dry']]
         """
-        return uncertainty.prediction_sets(self.fitted_, X, level, by_class=by_class)
+        return prediction_sets(self.fitted_, X, level, by_class=by_class)
 
     def predict_interval(self, X: TableLike, level: float | None = 0.9) -> tuple[Floats, Floats]:
         """Return an interval of P(class | row); it is wide where few rows are behind an answer.
@@ -713,7 +705,7 @@ class NaiveBayes(DeferredEstimator):
         low, high : array of shape (rows, classes)
             The ends of the intervals.
         """
-        return uncertainty.probability_interval(self.fitted_, X, level)
+        return probability_interval(self.fitted_, X, level)
 
     def conformalize(
         self,
@@ -759,7 +751,7 @@ class NaiveBayes(DeferredEstimator):
         array([[ True, False]])
         """
         fitted = self.fitted_
-        self._assign(uncertainty.conformalized_state(fitted, X, y, sample_weight, target, held_out=held_out))
+        self._assign(conformalized_state(fitted, X, y, sample_weight, target, held_out=held_out))
         return self
 
     def score_samples(self, X: TableLike) -> Floats:
@@ -831,7 +823,7 @@ class NaiveBayes(DeferredEstimator):
         >>> nb.leave_one_out(rows, ["in", "in", "out", "out"] * 5).accuracy
         1.0
         """
-        return evaluation.scores_by_leave_one_out(self.fitted_, X, y, sample_weight, target)
+        return scores_by_leave_one_out(self.fitted_, X, y, sample_weight, target)
 
     def score(
         self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None
@@ -866,7 +858,7 @@ class NaiveBayes(DeferredEstimator):
         >>> nv.NaiveBayes().fit(rows, ["in", "out"] * 5).score(rows, ["in", "out"] * 5)
         1.0
         """
-        return evaluation.score_of(self.fitted_, X, y, sample_weight, target)
+        return score_of(self.fitted_, X, y, sample_weight, target)
 
     # -- reports --------------------------------------------------------------------------------------------------
 
@@ -974,7 +966,7 @@ class NaiveBayes(DeferredEstimator):
         >>> nv.load(path).kept_rows_.rows
         0
         """
-        self._fitted = up_to_date(self._under_settings())
+        self._fitted = up_to_date(self._held())
         save_model(self._fitted, path, rows=rows)
 
     def flat(self, *, words: int | None = None) -> FlatModel:
@@ -1067,7 +1059,7 @@ class NaiveBayes(DeferredEstimator):
     @property
     def kept_rows_(self) -> KeptRowCount:
         """How many rows the model keeps beside its counts, whether they are all, and how much memory they take."""
-        return kept_row_count(self._under_settings())
+        return kept_row_count(self._held())
 
     def drop_rows(self) -> Self:
         """Drop the rows that the model keeps beside its counts; the model answers as before.
@@ -1090,7 +1082,7 @@ class NaiveBayes(DeferredEstimator):
         >>> print(nb.drop_rows().kept_rows_)
         no row
         """
-        self._fitted = without_kept_rows(up_to_date(self._under_settings()))
+        self._fitted = without_kept_rows(up_to_date(self._held()))
         return self
 
     def __mul__(self, weight: float) -> Self:
@@ -1122,29 +1114,17 @@ class NaiveBayes(DeferredEstimator):
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
-        """Shows what was learned or, before `fit`, scikit-learn's box of settings; missing if texts are to be shown."""
-        if not self._shows_html():
-            found: Callable[[], str] = super()._repr_html_
-            return found
-        return self._html_of_fitted
+        """Shows what was learned; missing if scikit-learn is set to show estimators as texts."""
+        from .html_report import classifier_html, shows_html  # notebooks alone need it
 
-    def _shows_html(self) -> bool:
-        if self._fitted is None:
-            return False
-        from .html_report import shows_html  # notebooks alone need it
-
-        return shows_html()
-
-    def _html_of_fitted(self) -> str:
-        from .html_report import classifier_html
-
-        return classifier_html(lambda: self.fitted_, type(self).__name__)
+        if not shows_html():
+            raise AttributeError("Estimators are shown as texts: display='text' is set in scikit-learn.")
+        fitted = None if self._fitted is None else lambda: self.fitted_
+        return lambda: classifier_html(fitted, self.parameters, type(self).__name__)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        if not self._shows_html():
-            bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-            return bundle
-        return {"text/plain": repr(self), "text/html": self._html_of_fitted()}
+        shown = getattr(self, "_repr_html_", None)
+        return {"text/plain": repr(self)} | ({} if shown is None else {"text/html": shown()})
 
     def __copy__(self) -> Self:
         other = type(self).__new__(type(self))
@@ -1155,11 +1135,3 @@ class NaiveBayes(DeferredEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted is not None
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
-        return tags

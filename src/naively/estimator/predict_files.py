@@ -19,14 +19,13 @@ from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..explain.evidence import Evidence, opponents
 from ..files.file import File, FileBlock
-from ..files.writer import Form, write_table
 from ..judge.decision import cost_and_choices, decide, expected_cost, most_probable
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores
 from ..stats.arithmetic import weights_of_column
 from .answers import evidence_of, probabilities_of
 from .fitted_classifier import FittedClassifier, costs_of_scores, numeric_classes
-from .uncertainty import prediction_sets, probability_interval
+from .held_out import prediction_sets, probability_interval
 
 Batch: TypeAlias = pa.Table | pa.RecordBatch
 Columns: TypeAlias = dict[str, pa.Array]
@@ -87,21 +86,6 @@ class AnswerColumns(NamedTuple):
     only: bool = False  # the answers without the columns of the rows
     prefix: str = ""  # put before the names of the columns that are added
     certainty: Certainty = Certainty()
-
-
-def write_answers(
-    fitted: FittedClassifier,
-    file: File,
-    out: str,
-    form: Form | None = None,
-    wanted: AnswerColumns | None = None,
-    progress: Progress | None = None,
-) -> int:
-    """Write the rows of files with their answers to another file, or to stdout ("-"), and return how many there were.
-
-    Threads of their own read the next rows and answer them, while these are written.
-    """
-    return write_table(answered_blocks(fitted, file, wanted, progress), out, form)
 
 
 def answered_blocks(
@@ -185,17 +169,12 @@ def known_columns(fitted: FittedClassifier, batch: Batch) -> Batch:
     """Return the columns that the model knows; others may hold what no model could."""
     names, needed = tuple(batch.schema.names), fitted.model.schema.names
     lacking = [name for name in needed if name not in names]
-    if lacking and not _are_numbered(needed):
+    if lacking and needed != tuple(f"x{at}" for at in range(len(needed))):  # else it was fitted without names
         more = f" ({len(lacking)} columns are missing in all)" if len(lacking) > 1 else ""
         raise InvalidInput(
             f"The table has no column {lacking[0]!r}{more}{likely(lacking[0], names)}", column=lacking[0]
         )
     return batch.select([name for name in names if name in fitted.schema])
-
-
-def _are_numbered(names: tuple[str, ...]) -> bool:
-    """Tell whether a model was fitted to columns without names."""
-    return names == tuple(f"x{at}" for at in range(len(names)))
 
 
 def decision_columns(fitted: FittedClassifier, probabilities: Floats, costly: bool) -> Columns:

@@ -20,8 +20,7 @@ from ..model.column_parts import InformationSource
 from ..model.default.fitting import why_textbook
 from ..model.measured_information import MeasuredInformation, measure_information
 from ..stats.mutual_information import Information
-from .fitted_classifier import FittedClassifier
-from .rows_in_files import kept_row_count
+from .fitted_classifier import FittedClassifier, kept_row_count
 
 if TYPE_CHECKING:
     from ..flat import FlatModel

@@ -26,7 +26,7 @@ FamilyLike: TypeAlias = str | Family | type[Family]
 FamiliesLike: TypeAlias = Mapping[str, FamilyLike] | Schema | None
 PriorLike: TypeAlias = str | Mapping[Label, float] | Sequence[float] | Floats
 CostLike: TypeAlias = str | Mapping[tuple[Label, Label], float] | TableLike | None
-ClassesLike: TypeAlias = int | Iterable[Label] | None
+ClassesLike: TypeAlias = Iterable[Label] | None
 ClassWeightLike: TypeAlias = str | Mapping[Label, float] | None
 RandomStateLike: TypeAlias = int | np.random.RandomState | None
 
@@ -73,7 +73,7 @@ class Parameters:
             raise InvalidSetting(
                 Setting("families", self.families), " must be a dict such as {'visits': 'poisson'}, or a Schema."
             )
-        if not (_is_list(self.classes) or _is_whole(self.classes)):
+        if not _is_list(self.classes):
             raise InvalidSetting(Setting("classes", self.classes), " must be a list, or None.")
         if not _is_list(self.columns):
             raise InvalidSetting(Setting("columns", self.columns), " must be a list, or None.")
@@ -203,9 +203,8 @@ def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def _check_unlabelled(parameters: Parameters) -> None:
-    """Refuse expectation-maximization with ``bayes``, which maximizes nothing, and a number of classes without it."""
-    learned, classes = parameters.unlabelled == "em", parameters.classes
-    if learned and parameters.estimate == "bayes":
+    """Refuse expectation-maximization with ``bayes``, which maximizes nothing."""
+    if parameters.unlabelled == "em" and parameters.estimate == "bayes":
         raise InvalidSetting(
             Setting("unlabelled", "em"),
             " looks for the parameters of the highest likelihood (expectation-maximization), and ",
@@ -214,13 +213,6 @@ def _check_unlabelled(parameters: Parameters) -> None:
             Setting("estimate", "map"),
             " or ",
             Setting("estimate", "mle"),
-            ".",
-        )
-    if _is_whole(classes) and not (learned and classes is not True and classes >= 1):
-        raise InvalidSetting(
-            Setting("classes", classes),
-            " must be a list, or None; a number of classes, 1 or more, is for rows without any label, with ",
-            Setting("unlabelled", "em"),
             ".",
         )
 

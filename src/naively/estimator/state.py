@@ -171,18 +171,11 @@ def state_of_counts(
 COPIED = 1 << 20
 
 
-class CounterSums(NamedTuple):
-    """Copies of what a counter changes while it counts: attributes of its accumulators, and of itself."""
-
-    accumulators: Mapping[str, Mapping[str, object]]
-    others: Mapping[str, object]
-
-
 class CountsBackup(NamedTuple):
-    """Counts before rows are added: their value, or copies of the sums of their counter."""
+    """Counts before rows are added: their value, or a copy of their counter."""
 
     value: Counts | None
-    sums: CounterSums | None
+    counter: TableCounter | None
 
 
 class LiveCounts:
@@ -230,15 +223,15 @@ class LiveCounts:
         copy, unless `copied` asks for one: then `add` does not let Ctrl-C stop it half-way.
         """
         copies = self._value is None and (copied or _bytes_of(self.counter) <= COPIED)
-        saved = CountsBackup(self._value, _copied_sums(self.counter) if copies else None)
+        saved = CountsBackup(self._value, _copied(self.counter) if copies else None)
         self._can_restore, self._added = copies or saved.value is not None, False
         return saved
 
     def restore(self, saved: CountsBackup, error: BaseException) -> None:
         """Go back to what the counts were, after an error while rows were added."""
         self.version += 1
-        if saved.sums is not None:
-            self._counter = _with_sums(self.counter, saved.sums)
+        if saved.counter is not None:
+            self._counter = saved.counter
         elif saved.value is not None and (self._added or not isinstance(error, InvalidInput)):
             # A row that is refused changes nothing; an error after rows were added must undo them.
             self._counter = None
@@ -293,28 +286,13 @@ def _counted(counter: TableCounter, rows: Rows, threads: int) -> TableCounter:
     return counter
 
 
-def _copied_sums(counter: TableCounter) -> CounterSums:
-    """Return copies of all that a counter changes while it counts, beside codes of new labels, which do no harm."""
-    parts = {"labels": counter.labels, "numbers": counter.numbers}
-    vectors = {name: copy.copy(part) for name, part in counter.vectors.items()}
-    others = {"rows": counter.rows.copy(), "vectors": vectors, "schema": counter.schema, "declared": counter.declared}
-    accumulators = {name: _copied_attributes(part) for name, part in parts.items()}
-    return CounterSums(accumulators, others)
-
-
-def _copied_attributes(part: object) -> dict[str, object]:
-    """Return the attributes of an accumulator, its arrays copied."""
-    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in vars(part).items()}
-
-
-def _with_sums(counter: TableCounter, saved: CounterSums) -> TableCounter:
-    """Return a counter of the same codes that has counted what was saved."""
+def _copied(counter: TableCounter) -> TableCounter:
+    """Return a counter with sums of its own; codes of new labels are shared, which do no harm."""
     other = copy.copy(counter)
-    for name, attributes in saved.accumulators.items():
-        part = copy.copy(getattr(counter, name))
-        vars(part).update(attributes)
-        setattr(other, name, part)
-    vars(other).update(saved.others)
+    other.rows, other.vectors = counter.rows.copy(), {name: copy.copy(part) for name, part in counter.vectors.items()}
+    other.labels, other.numbers = copy.copy(counter.labels), copy.copy(counter.numbers)
+    for part in (vars(other.labels), vars(other.numbers)):
+        part.update((name, value.copy()) for name, value in part.items() if isinstance(value, np.ndarray))
     return other
 
 

@@ -31,135 +31,97 @@ from ..model.tuning import (
     tuning_sample,
 )
 from ..stats import Counts
-from .fitted_classifier import FittedClassifier, default_model, prior_without_row, untuned_model
+from .fitted_classifier import FittedClassifier, default_model, prior_without_row, smoothed_model
 from .settings import Parameters
 from .state import FittedState
 
 
-class Tuner:
-    """Chooses from rows what the settings leave open; the state it was given stays as it is."""
+def fits_weights(parameters: Parameters, state: FittedState, rows: Rows, fewest: int = RECIPE.fewest_rows) -> bool:
+    """Tell whether weights are fitted on these rows; not where rows without a label took part."""
+    if parameters.model == "textbook" or state.expected is not None:
+        return False
+    return enough(rows, fewest, parameters.recipe)
 
-    def __init__(self, parameters: Parameters, state: FittedState) -> None:
-        self.parameters, self.state = parameters, state
 
-    # -- what is to be chosen -------------------------------------------------------------------------------------
+def tuned_to_rows(
+    parameters: Parameters, state: FittedState, rows: Rows, fewest: int = RECIPE.fewest_rows
+) -> FittedState:
+    """Return the state with what the settings leave to rows that were counted, all of them or a sample.
 
-    def fit(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> FittedState:
-        """Return the state with what the settings leave to rows that were counted, all of them or a sample.
+    Weights are fitted from so many rows on: a fold has fewer of them than its table.
+    """
+    rows = rows_with_weight(rows)
+    weighted = fits_weights(parameters, state, rows, fewest)
+    calibrated = parameters.chooses_temperature and not weighted
+    if calibrated or parameters.chooses_smoothing:
+        several = rows.target.rows > 1
+        tuning = _smoothing_and_temperature(parameters, state, rows, calibrated=calibrated) if several else UNTUNED
+        state = state.tuned(tuning, parameters)
+    if weighted:
+        state = _with_weights(parameters, state, rows)
+    return replace(state, tuned_with=parameters.snapshot())
 
-        Weights are fitted from so many rows on: a fold has fewer of them than its table.
-        """
-        rows = rows_with_weight(rows)
-        weighted = self.fits_weights(rows, fewest)
-        calibrated = self.parameters.chooses_temperature and not weighted
-        if calibrated or self.parameters.chooses_smoothing:
-            self._keep(self._tuned(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
-        if weighted:
-            self._keep(self._weights(rows))
-        return replace(self.state, tuned_with=self.parameters.snapshot())
 
-    def calibrate(self, rows: Rows) -> FittedState:
-        """Return the state tuned anew on all rows that were counted."""
-        if not self.fits_weights(rows):
-            self._keep(self._tuned(rows, calibrated=True))
-            return self.state
-        self._keep(self._weights(rows))
-        return self.state
-
-    def calibrate_held_out(self, rows: Rows) -> FittedState:
-        """Return the state with a temperature for rows that were never counted; the smoothing stays."""
-        before, parameters = self.state.tuning, self.parameters
-        if parameters.model != "textbook" and before.learned is not None:
-            raise InvalidSetting(
-                Setting("model", parameters.model),
-                " fits its weights on the rows that were counted: calibrate(X, y) with those. To calibrate the "
-                "textbook model on held-out rows, set ",
-                Setting("model", "textbook"),
-                ".",
-            )
-        fitted_model = FittedClassifier(parameters, self.state)
-        counts, threads = fitted_model.all_counts, parameters.threads
-        most = MOST_SCORES // len(counts.classes)
-        rows = tuning_sample(rows, most, self.state.schema, threads, parameters.recipe)
-        model = untuned_model(fitted_model, fitted_model.smoothing)
-        joint = model.answer(AdditiveModel.log_joint, rows.source, threads)
-        out = np.isneginf(joint).all(axis=1)
-        joint[out] = model.scorer.log_prior
-        scored = CalibrationRows.of(joint, truth_of(rows, counts), rows.weights)
-        found = tune_on_held_out_rows(scored, model.classes, parameters.has_empirical_prior)
-        self._keep(replace(found, smoothing=before.smoothing))
-        return self.state
-
-    def fits_weights(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> bool:
-        """Tell whether weights are fitted on these rows; not where rows without a label took part."""
-        if self.parameters.model == "textbook" or self.state.expected is not None:
-            return False
-        return enough(rows, fewest, self.parameters.recipe)
-
-    def _keep(self, tuning: Tuning) -> None:
-        self.state = self.state.tuned(tuning, self.parameters)
-
-    # -- smoothing and temperature --------------------------------------------------------------------------------
-
-    def _tuned(self, rows: Rows, *, calibrated: bool) -> Tuning:
-        """Return the smoothing and the temperature of least leave-one-out log loss."""
-        if self.state.expected is not None:
-            raise InvalidInput(
-                "Leave-one-out is not defined after expectation-maximization: each row's own label took part in it. "
-                "Set smoothing and temperature by hand, or calibrate with held-out rows: "
-                "calibrate(X, y, held_out=True)."
-            )
-        parameters, fitted_model = self.parameters, FittedClassifier(self.parameters, self.state)
-        task = TuningTask(
-            lambda smoothing: untuned_model(fitted_model, smoothing),
-            fitted_model.counts,
-            rows,
-            prior_without_row(parameters, fitted_model.all_counts),
-            parameters.threads,
-            [by for by in parameters.recipe.smoothing_grid if by >= 1 or parameters.estimate != "map"],
-            parameters.recipe,
-            self._fitted_scale if calibrated else self._given_scale,
+def _smoothing_and_temperature(parameters: Parameters, state: FittedState, rows: Rows, *, calibrated: bool) -> Tuning:
+    """Return the smoothing and the temperature of least leave-one-out log loss."""
+    if state.expected is not None:
+        raise InvalidInput(
+            "Leave-one-out is not defined after expectation-maximization: each row's own label took part in it. "
+            "Set smoothing and temperature by hand, or calibrate with held-out rows: "
+            "calibrate(X, y, held_out=True)."
         )
-        given = None if isinstance(parameters.smoothing, str) else float(parameters.smoothing)
-        return tune_smoothing_and_temperature(task, given, calibrated)
 
-    def _fitted_scale(self, rated: CalibrationRows) -> Calibration:
-        return fit_calibration(rated, self.parameters.has_empirical_prior)
-
-    def _given_scale(self, rated: CalibrationRows) -> Calibration:
-        temperature = self.parameters.given_temperature()
+    def calibration(rated: CalibrationRows) -> Calibration:
+        if calibrated:
+            return fit_calibration(rated, parameters.has_empirical_prior)
+        temperature = parameters.given_temperature()
         scale = 1.0 if temperature is None else 1.0 / temperature
         return Calibration(scale, None, rated.loss(scale))
 
-    # -- weights --------------------------------------------------------------------------------------------------
+    fitted = FittedClassifier(parameters, state)
+    task = TuningTask(
+        lambda smoothing: smoothed_model(fitted, smoothing),
+        fitted.counts,
+        rows,
+        prior_without_row(parameters, fitted.all_counts),
+        parameters.threads,
+        [by for by in parameters.recipe.smoothing_grid if by >= 1 or parameters.estimate != "map"],
+        parameters.recipe,
+        calibration,
+    )
+    given = None if isinstance(parameters.smoothing, str) else float(parameters.smoothing)
+    return tune_smoothing_and_temperature(task, given, calibrated)
 
-    def _weights(self, given: Rows) -> Tuning:
-        """Return the weights and coefficients of the default model, fitted to these rows or to a sample of them."""
-        parameters, fitted_model = self.parameters, FittedClassifier(self.parameters, self.state)
-        found, remarks = fit_to_rows(
-            lambda joint: default_model(fitted_model, None, joint),
-            self.state.counts.counter,
-            given,
-            None if parameters.columns is None else list(parameters.columns),
-            parameters.missing == "value",
-            parameters.threads,
-            parameters.recipe,
-        )
-        schema = self.state.schema
-        hints = (*without_fit_remarks(schema.hints), *remarks)
-        self.state = replace(self.state, schema=replace(schema, hints=hints))
-        # What was chosen before on top of other counts, or for another model, is over.
-        return replace(
-            UNTUNED,
-            smoothing=self.state.tuning.smoothing,
-            classes=tuple(fitted_model.counts.classes.labels),
-            calibrated=True,
-            held_out=True,
-            learned=found,
-            rows=float(found.rows),
-            loss_before=next(iter(found.loss.values())),
-            loss_after=found.last_loss,
-        )
+
+def _with_weights(parameters: Parameters, state: FittedState, given: Rows) -> FittedState:
+    """Return the state with the weights and coefficients of the default model, fitted to rows or a sample of them."""
+    fitted = FittedClassifier(parameters, state)
+    fit, remarks = fit_to_rows(
+        lambda joint: default_model(fitted, None, joint),
+        state.counts.counter,
+        given,
+        None if parameters.columns is None else list(parameters.columns),
+        parameters.missing == "value",
+        parameters.threads,
+        parameters.recipe,
+    )
+    hints = (*without_fit_remarks(state.schema.hints), *remarks)
+    # What was chosen before on top of other counts, or for another model, is over.
+    tuning = replace(
+        UNTUNED,
+        smoothing=state.tuning.smoothing,
+        classes=tuple(fitted.counts.classes.labels),
+        calibrated=True,
+        held_out=True,
+        learned=fit,
+        rows=float(fit.rows),
+        loss_before=next(iter(fit.loss.values())),
+        loss_after=fit.last_loss,
+    )
+    return replace(state, schema=replace(state.schema, hints=hints)).tuned(tuning, parameters)
+
+
+# -- calibration with rows that are given ------------------------------------------------------------------------------
 
 
 def calibrated_state(
@@ -183,13 +145,34 @@ def calibrated_state(
     given = labeled_rows(X, y, target, sample_weight, parameters.unlabelled, state.schema)
     rows = rows_with_weight(with_class_weights(given, state.class_weights))
     check_widths(rows.source, fitted_model.model.schema, fitted_model.counts)
-    tuner = Tuner(parameters, state)
     if held_out:
-        return tuner.calibrate_held_out(rows)
+        return _calibrated_on_held_out_rows(fitted_model, rows)
     _check_counted(fitted_model, given, rows)
-    if tuner.fits_weights(rows):
-        _check_all(fitted_model, rows)
-    return tuner.calibrate(rows)
+    if not fits_weights(parameters, state, rows):
+        return state.tuned(_smoothing_and_temperature(parameters, state, rows, calibrated=True), parameters)
+    _check_all(fitted_model, rows)
+    return _with_weights(parameters, state, rows)
+
+
+def _calibrated_on_held_out_rows(fitted: FittedClassifier, rows: Rows) -> FittedState:
+    """Return the state with a temperature for rows that were never counted; the smoothing stays."""
+    parameters, state = fitted.parameters, fitted.state
+    if parameters.model != "textbook" and state.tuning.learned is not None:
+        raise InvalidSetting(
+            Setting("model", parameters.model),
+            " fits its weights on the rows that were counted: calibrate(X, y) with those. To calibrate the "
+            "textbook model on held-out rows, set ",
+            Setting("model", "textbook"),
+            ".",
+        )
+    counts, threads = fitted.all_counts, parameters.threads
+    rows = tuning_sample(rows, MOST_SCORES // len(counts.classes), state.schema, threads, parameters.recipe)
+    model = smoothed_model(fitted, fitted.smoothing)
+    joint = model.answer(AdditiveModel.log_joint, rows.source, threads)
+    joint[np.isneginf(joint).all(axis=1)] = model.scorer.log_prior
+    scored = CalibrationRows.of(joint, truth_of(rows, counts), rows.weights)
+    tuning = tune_on_held_out_rows(scored, model.classes, parameters.has_empirical_prior)
+    return state.tuned(replace(tuning, smoothing=state.tuning.smoothing), parameters)
 
 
 def _check_all(fitted_model: FittedClassifier, rows: Rows) -> None:

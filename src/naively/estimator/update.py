@@ -41,26 +41,23 @@ from ..stats import Counts, WordTable
 from ..stats.arithmetic import divide
 from ..stats.counts import counted_as, is_without_values, times_class_weights
 from .fit import fit_rows
-from .fitted_classifier import FittedClassifier, outdated, warn_of_new_rows, weights_in_use
+from .fitted_classifier import FittedClassifier, outdated, warn_of_new_rows
 from .settings import FamilyLike, Parameters, families_of_counts
 from .state import FittedState, HeldOutCache, LiveCounts, NumberInformation, state_of_counts
-from .tuner import Tuner
+from .tuner import tuned_to_rows
 
 
 def current_model(fitted: FittedClassifier) -> FittedClassifier:
-    """Return the model with everything fitted anew, if enough rows came or went; the same one if not."""
-    state, parameters = fitted.state, fitted.parameters
-    if is_of_another_model(fitted):
-        fitted = FittedClassifier(parameters, state.changed_by(np.inf))
-    return up_to_date(fitted) if fitted.state.is_due(parameters.recipe.refit_share) else fitted
+    """Return the model with everything fitted anew, if enough rows came or went; the same one if not.
 
-
-def is_of_another_model(fitted: FittedClassifier) -> bool:
-    """Tell whether what was chosen is of another model than the one that is set now, which needs rows to choose."""
-    state, parameters = fitted.state, fitted.parameters
-    if state.kept is None or parameters.model == "textbook" or state.tuned_with is None:
-        return False
-    return state.tuned_with.model != parameters.model and weights_in_use(parameters, state.tuning) is None
+    A model that was fitted as a textbook model has no weights; if another is set since, they are fitted now.
+    """
+    state, parameters, before = fitted.state, fitted.parameters, fitted.state.tuned_with
+    if state.kept is None:
+        return fitted
+    if before is not None and before.model != parameters.model != "textbook" and state.tuning.learned is None:
+        return up_to_date(FittedClassifier(parameters, state.changed_by(np.inf)))
+    return up_to_date(fitted) if state.changed and state.is_due(parameters.recipe.refit_share) else fitted
 
 
 def up_to_date(fitted: FittedClassifier) -> FittedClassifier:
@@ -75,7 +72,7 @@ def up_to_date(fitted: FittedClassifier) -> FittedClassifier:
     if state.kept.complete:
         return FittedClassifier(parameters, fitted_anew(parameters, state, state.kept.rows()))
     rows = with_class_weights(state.kept.rows(), state.class_weights)
-    after = Tuner(parameters, replace(state, tuning=UNTUNED)).fit(rows)
+    after = tuned_to_rows(parameters, replace(state, tuning=UNTUNED), rows)
     total = float(after.counts.counter.rows.sum())
     return FittedClassifier(parameters, replace(after, fitted_rows=total, changed=0.0))
 

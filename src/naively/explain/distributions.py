@@ -14,7 +14,7 @@ from .._types import Floats, Json, JsonObject, Places
 from ..data.column import Column
 from ..families import Bins, Ordinal
 from ..model.default.grid import NumberBins
-from ..model.protocols import FittedModel
+from ..model.table_model import TableModel
 from ..page.numbers import date_text, number_text
 from ..stats import Axis, Counts, Table, WordTable
 from ..stats.distributions import SHOWN_VALUES, counts_json, normal_distribution, value_distribution, word_distribution
@@ -39,13 +39,13 @@ def strongest_first(measured: Mapping[str, Information]) -> list[str]:
 
 
 def column_facts(
-    model: FittedModel, counts: Counts, measured: Mapping[str, Information], most: int | None = None
+    model: TableModel, counts: Counts, measured: Mapping[str, Information], most: int | None = None
 ) -> list[JsonObject]:
     """Return what is known about each column, the one with the highest mutual information first.
 
     Parameters
     ----------
-    model : FittedModel
+    model : TableModel
         The model.
     counts : Counts
         What it was estimated from.
@@ -86,7 +86,7 @@ def _times(classes: Axis, n: Floats, mean: Floats, ssd: Floats) -> str:
     return f"{', '.join(of_classes)}."[:MOST_LETTERS]
 
 
-def column_distributions(model: FittedModel, counts: Counts, names: Iterable[str]) -> dict[str, JsonObject | None]:
+def column_distributions(model: TableModel, counts: Counts, names: Iterable[str]) -> dict[str, JsonObject | None]:
     """Return the distribution of some columns in each class of the counts; None for vectors."""
     fine, summaries, shown = model.fine_bins, model.number_summaries, dict[str, JsonObject | None]()
     for name in names:

@@ -19,8 +19,8 @@ from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..families.categorical import LogTable
 from ..families.family import fraction
-from ..model.protocols import FittedModel
 from ..model.scorer import posterior
+from ..model.table_model import TableModel
 from .evidence_lines import AVERAGE, PRIOR, cell_texts, evidence_html, highlighted_text, text_picture
 from .words import TextEvidence, text_column, texts_behind
 
@@ -351,7 +351,7 @@ class Evidence:
 
 
 def explained(
-    model: FittedModel, rows: Floats, source: TableLike, threads: int, against: Label, pseudo_counts: float | None
+    model: TableModel, rows: Floats, source: TableLike, threads: int, against: Label, pseudo_counts: float | None
 ) -> Evidence:
     """Return the evidence for some rows; rows are those of each class."""
     size, labels = (source.rows if isinstance(source, Frame) else len(source)), tuple(model.classes.labels)

@@ -20,8 +20,8 @@ from .._types import Floats, Matrices, Matrix, TableLike
 from ..families.cumulants import Cumulants, log_gamma_cumulants
 from ..families.family import row_blocks
 from ..judge.held_out_scores import check_level
-from ..model.protocols import FittedModel
-from ..model.scorer import NaiveModel, number_of_rows
+from ..model.scorer import NaiveModel
+from ..model.table_model import TableModel
 
 # The shapes of log-gamma variables for which quantiles are computed, and the grid of skewness on which they are kept.
 SHAPES = np.geomspace(0.1, 1e6, 300)
@@ -47,7 +47,7 @@ def prior_cumulants(model: NaiveModel, rows: Floats, smoothing: float | None) ->
 
 
 def interval(
-    model: FittedModel, source: TableLike, threads: int, prior: Cumulants, level: float
+    model: TableModel, source: TableLike, threads: int, prior: Cumulants, level: float
 ) -> tuple[Floats, Floats]:
     """Return the least and the largest probability of each row and class, at a level such as 0.9."""
     tail = (1 - check_level(level)) / 2
@@ -64,9 +64,9 @@ def interval(
 
 def log_joint_cumulants(model: NaiveModel, columns: Mapping[str, Matrix], threads: int, prior: Cumulants) -> Cumulants:
     """Return the cumulants of log P(row, class), [row, class]: of what is added to it, cumulants add."""
-    shape = (number_of_rows(columns), len(model.classes))
+    shape = (next(iter(columns.values())).shape[0], len(model.classes))
     joint = start = Cumulants(*(np.broadcast_to(part, shape) for part in prior))
-    for name, likelihood in model.likelihoods.items():
+    for name, likelihood in model.terms.items():
         joint = joint + likelihood.uncertainty(columns[name], threads)
     if model.tempered:  # a calibrated model predicts by bias + scale · log joint
         bias = 0.0 if model.bias is None else model.bias

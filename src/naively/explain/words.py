@@ -18,7 +18,7 @@ from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..families.family import TextTerm
 from ..judge.metrics import as_row_count
-from ..model.protocols import FittedModel
+from ..model.table_model import TableModel
 from ..stats import WordTable
 from ..text import TextReader, TextRows
 
@@ -90,7 +90,7 @@ class TextEvidence:
         return text, strength.tolist()
 
 
-def texts_behind(model: FittedModel, source: TableLike) -> dict[str, TextEvidence]:
+def texts_behind(model: TableModel, source: TableLike) -> dict[str, TextEvidence]:
     """Return the columns of texts whose contribution is a sum over words."""
     texts = {}
     for name, term in model.text_terms().items():
@@ -115,7 +115,7 @@ def text_column(names: Sequence[str], column: str | None) -> str:
 # -- the words of a class ----------------------------------------------------------------------------------------------
 
 
-def words_for_class(model: FittedModel, label: Label, top: int, column: str | None) -> FrameLike:
+def words_for_class(model: TableModel, label: Label, top: int, column: str | None) -> FrameLike:
     """Return the words that contribute most to a class as a frame, the strongest first.
 
     The lead of a word is how much it raises the log-odds of the class against all others. Those come first that do so
@@ -136,12 +136,12 @@ def words_for_class(model: FittedModel, label: Label, top: int, column: str | No
     return frame({"word": words, "lead": lead, f"texts of {label}": n[k, order], "other texts": others[order]})
 
 
-def word_facts(model: FittedModel) -> JsonObject | None:
+def word_facts(model: TableModel) -> JsonObject | None:
     """Return the words that contribute most to each class of each column of texts, as the tab Words shows them.
 
     Parameters
     ----------
-    model : FittedModel
+    model : TableModel
         The model.
 
     Returns

@@ -336,7 +336,9 @@ class LogTables(ColumnLikelihoods):
         return LogTables(self.classes, (self.tables[place],))
 
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
-        """Return P(value | class) as columns of a frame, a line for each column and value."""
+        """Return P(value | class) as columns of a frame, a line for each value, or each column and value."""
+        if len(self.tables) == 1:
+            return self.tables[0].table(labels)
         names = [(column, name) for column, table in enumerate(self.tables) for name in table.names]
         shares = np.concatenate([np.zeros((len(labels), 0)), *(np.exp(table.log_p) for table in self.tables)], axis=1)
         columns, values = ([name[side] for name in names] for side in (0, 1))
@@ -344,4 +346,6 @@ class LogTables(ColumnLikelihoods):
 
     def describe(self, column: str) -> str:
         """Return a sentence on which value is the most frequent in each class, column by column."""
+        if len(self.tables) == 1:
+            return self.tables[0].describe(column)
         return "\n".join(table.describe(f"{column}[{place}]") for place, table in enumerate(self.tables))

@@ -166,8 +166,8 @@ def _add_textbook_terms(model: TableModel, columns: Mapping[str, FlatColumn]) ->
         columns[name].add_labels(np.vstack([table.log_p.T, table.log_unseen]))
     for name, numbers in model.number_parts.items():
         if numbers.missing is not None:
-            columns[name].add_missing(numbers.missing.likelihood.log_p.T)
-        columns[name].add_density(numbers.likelihoods.column(numbers.place), model.scorer.scale)
+            columns[name].add_missing(numbers.missing.likelihood.tables[0].log_p.T)
+        columns[name].add_density(numbers.likelihood, model.scorer.scale)
 
 
 def _check_flat(column: Column) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +16,7 @@ from .curves import reliability_of_bins
 from .held_out_scores import clopper_pearson_interval
 from .histograms import BINS, CUTS, TAIL, QualityCounts
 from .metrics import NO_ANSWER, as_row_count, score_text
-from .score_report import baseline_title, has_comparable_folds, score_lines, tuning_notes
-
-if TYPE_CHECKING:
-    from .scores import Scores
+from .scores import Scores, baseline_title, has_comparable_folds, score_lines, tuning_notes
 
 # Of more classes, only the largest have a histogram, and can be looked at one by one; and only the first are shown with
 # those that they are confused with.

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from .._frames import frame
 from .._linear_algebra import dot
 from .._types import AnyArray, ColumnLike, Floats, FrameLike, JsonObject, Label, Longs, Mask, Places
 from ..errors import InvalidInput
 from ..stats.arithmetic import checked_row_weights
-from . import score_inputs, score_report
+from . import metrics, score_inputs
 from .decision import CostMatrix, LabelledCost, NumberCost
-from .metrics import LEAST_PROBABILITY, RELIABILITY_BINS, confidence_bins, mean_auc
+from .metrics import json_value, score_text
+
+# In the order in which they are shown where every mistake costs the same, and decisions follow the probabilities.
+ALL_SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration_error", "auc", "mean_cost")
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -265,7 +270,7 @@ class Scores:
 
     @cached_property
     def _losses(self) -> Floats:
-        return np.asarray(-np.log(np.clip(self._of_truth, LEAST_PROBABILITY, None)))
+        return np.asarray(-np.log(np.clip(self._of_truth, metrics.LEAST_PROBABILITY, None)))
 
     @cached_property
     def _distances(self) -> Floats:
@@ -283,7 +288,7 @@ class Scores:
     @cached_property
     def _bins(self) -> tuple[Floats, Floats, Floats]:
         """Rows, confidence and correct rows of each bin of confidence, as sums."""
-        return confidence_bins(self.posterior, self.truth, self.row_weights, RELIABILITY_BINS)
+        return metrics.confidence_bins(self.posterior, self.truth, self.row_weights, metrics.RELIABILITY_BINS)
 
     # -- scores of the decisions ---------------------------------------------------------------------------------
 
@@ -377,12 +382,21 @@ class Scores:
         >>> [round(float(p), 2) for p in scores.reliability()["confidence"]]
         [0.6, 0.7, 0.9]
         """
-        return score_report.reliability_frame(self)
+        rows, confidence, correct = self._bins
+        filled = rows > 0
+        parts = {
+            "rows": rows[filled],
+            "confidence": confidence[filled] / rows[filled],
+            "accuracy": correct[filled] / rows[filled],
+        }
+        return frame({"from": (np.arange(len(rows)) / len(rows))[filled], **parts})
 
     @cached_property
     def auc(self) -> float:
         """The one-against-rest area under the ROC curve, averaged over classes; NaN if there is a single class."""
-        return float("nan") if self.posterior is None else mean_auc(self.posterior, self.truth, self.row_weights)
+        return (
+            float("nan") if self.posterior is None else metrics.mean_auc(self.posterior, self.truth, self.row_weights)
+        )
 
     # -- baseline, folds and reports -------------------------------------------------------------------------------
 
@@ -412,9 +426,12 @@ class Scores:
     @cached_property
     def _fold_scores(self) -> dict[int, dict[str, float]]:
         """The number of rows and the scores of each fold that has weight, by name; its rows are not held twice."""
-        parts = {} if self.folds is None else score_report.rows_by_fold(self.folds)
-        of_parts = ((number, at) for number, at in parts.items() if self.row_weights[at].any())
-        return {number: score_report.scores_by_name(self._of_rows(at)) for number, at in of_parts}
+        if self.folds is None:
+            return {}
+        order = np.argsort(self.folds, kind="stable")
+        numbers, begins = np.unique(self.folds[order], return_index=True)
+        parts = zip(numbers.tolist(), np.split(order, begins[1:]), strict=True)
+        return {number: scores_by_name(self._of_rows(at)) for number, at in parts if self.row_weights[at].any()}
 
     @cached_property
     def spread(self) -> dict[str, float]:
@@ -425,7 +442,21 @@ class Scores:
         Without folds, the standard error of the mean over rows, for scores that are such means. NaN where it cannot be
         estimated, as where all folds or rows are equal.
         """
-        return score_report.standard_errors(self)
+        names = score_names(self)
+        if has_comparable_folds(self):
+            folds = self._fold_scores.values()
+            return {name: metrics.standard_error_over_folds(fold[name] for fold in folds) for name in names}
+        nan, weights = float("nan"), self.row_weights
+        answered = self.row_weights * self._answered
+        by_row: dict[str, tuple[AnyArray, AnyArray]] = {
+            "coverage": (self._answered, weights),
+            "mean_cost": (self._costs, weights),
+        }
+        if not math.isnan(self.accuracy):
+            by_row["accuracy"] = (self._correct, answered)
+        if self.posterior is not None:
+            by_row |= {"log_loss": (self._losses, weights), "brier": (self._distances, weights)}
+        return {name: metrics.standard_error_over_rows(*by_row[name]) if name in by_row else nan for name in names}
 
     def by_fold(self) -> FrameLike:
         """Return the scores of each fold as a data frame; without `folds`, all rows are one.
@@ -443,12 +474,20 @@ class Scores:
         >>> [float(accuracy) for accuracy in scores.by_fold()["accuracy"]]
         [1.0, 0.5]
         """
-        return score_report.fold_frame(self)
+        names = ("rows", *score_names(self))
+        folds = {0: scores_by_name(self)} if self.folds is None else self._fold_scores
+        return frame({"fold": list(folds), **{name: [fold[name] for fold in folds.values()] for name in names}})
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Warnings about the scores: whether all rows are of one class."""
-        return score_report.score_notes(self)
+        seen = np.unique(self.truth[self.row_weights > 0])
+        if len(seen) > 1:
+            return ()
+        label = self.classes[int(seen[0])]
+        if len(self.classes) == 1:
+            return (metrics.single_class_note(label),)
+        return (f"All rows are of one class, {label!r}: the scores do not measure how well it is distinguished.",)
 
     def to_dict(self) -> JsonObject:
         """Return all scores as values that JSON can hold.
@@ -466,7 +505,32 @@ class Scores:
         >>> scores.to_dict()["confusion"]
         [[1, 0], [1, 1]]
         """
-        return score_report.scores_as_json(self)
+        names = ("coverage", *ALL_SCORES, "skill")
+        in_numbers, constant = self._number_cost is not None, constant_prediction(self)
+
+        def figures(given: Mapping[str, float]) -> JsonObject:
+            return {name: json_value(given.get(name, float("nan"))) for name in names}
+
+        return {
+            "rows": metrics.as_row_count(self.rows),
+            **figures(scores_by_name(self)),
+            "spread": figures(self.spread),
+            "spread_over": "folds" if has_comparable_folds(self) else "rows",
+            "folds": [
+                {"fold": number, "rows": metrics.as_row_count(fold["rows"]), **figures(fold)}
+                for number, fold in self._fold_scores.items()
+            ],
+            "baseline": {
+                "answer": None if constant is None else json_value(constant),
+                **figures(scores_by_name(self.baseline)),
+            },
+            "classes": [json_value(label) for label in self.classes],
+            "choices": None if in_numbers else [None if k is None else json_value(k) for k in self.confusion_columns],
+            "confusion": None
+            if in_numbers
+            else [[metrics.as_row_count(n) for n in line] for line in self.confusion.tolist()],
+            "notes": [*self.notes, *tuning_notes(self)],
+        }
 
     def to_json(self) -> str:
         """Return the result of `to_dict` as JSON.
@@ -501,10 +565,23 @@ class Scores:
         >>> [str(name) for name in scores.frame()["score"]][:2]
         ['accuracy', 'balanced_accuracy']
         """
-        return score_report.score_frame(self)
+        names = score_names(self)
+        model, baseline = ([getattr(one, name) for name in names] for one in (self, self.baseline))
+        errors = [self.spread[name] for name in names]
+        return frame({"score": list(names), "model": model, "spread": errors, "baseline": baseline})
 
     def __str__(self) -> str:
-        return score_report.scores_as_text(self)
+        notes = list(self.notes)
+        if len(self.classes) == 1:
+            return "\n".join([f"{self.rows:.10g} rows", *notes])
+        lines = [(f"{self.rows:.10g} rows", "model", baseline_title(self))]
+        for title, name in score_lines(self):
+            if name is None:
+                lines.append((title, "", ""))
+                continue
+            model = score_text(name, getattr(self, name), self.spread[name])
+            lines.append((title, model, score_text(name, getattr(self.baseline, name))))
+        return "\n".join([*notes, *metrics.aligned_lines(lines, right=(1, 2)), *tuning_notes(self)])
 
     __repr__ = __str__
 
@@ -514,12 +591,69 @@ class Scores:
         return scores_html(self)
 
 
-def joined_scores(parts: Sequence[Scores]) -> Scores:
-    """Return the scores of all rows of several, which have the same classes and costs."""
+# -- which scores there are, and how they are called -------------------------------------------------------------------
 
-    def joined(name: str) -> AnyArray | None:
-        given = [getattr(part, name) for part in parts]
-        return None if given[0] is None else np.concatenate(given)
 
-    names = ("posterior", "truth", "weights", "folds", "decided")
-    return parts[0]._with(**{name: joined(name) for name in names})
+def score_names(scores: Scores) -> tuple[str, ...]:
+    """Return the names of the scores that are defined for these rows, costs and decisions."""
+    if not uses_costs(scores):
+        names = ALL_SCORES if scores.posterior is not None else metrics.DECISION_SCORES[1:4]
+        return ("coverage", *names) if scores._may_abstain else names
+    accurate = metrics.DECISION_SCORES[1:3] if not math.isnan(scores.accuracy) else ()
+    decisions = (
+        [*metrics.DECISION_SCORES[:1], *accurate, "mean_cost"] if scores._may_abstain else [*accurate, "mean_cost"]
+    )
+    more = ["skill"] if scores._number_cost is not None else []
+    return (*decisions, *more, *(metrics.PROBABILITY_SCORES if scores.posterior is not None else ()))
+
+
+def uses_costs(scores: Scores) -> bool:
+    """Tell whether decisions depend on costs, and so need not be the most probable classes."""
+    return scores.cost is not None or scores.reject is not None
+
+
+def has_comparable_folds(scores: Scores) -> bool:
+    """Tell whether scores of folds can be compared: folds of a single row, as in leave-one-out, count as rows."""
+    return scores.folds is not None and 2 * len(np.unique(scores.folds)) <= len(scores.truth)
+
+
+def scores_by_name(scores: Scores) -> dict[str, float]:
+    """Return the number of rows and every score."""
+    return {name: getattr(scores, name) for name in ("rows", "coverage", *ALL_SCORES, "skill")}
+
+
+def tuning_notes(scores: Scores) -> list[str]:
+    """Return the note below the scores if weights were fitted on the rows that are scored."""
+    note = "weights and temperature were fitted on these rows; cross_validate fits them again in each fold"
+    return [note] if scores.tuning == "fixed" else []
+
+
+def baseline_title(scores: Scores) -> str:
+    """Return a title for the baseline: always the same prediction, or none."""
+    constant = constant_prediction(scores)
+    if constant is None:
+        return "never answering"
+    return f"always {constant:.6g}" if scores._number_cost is not None else f"always {constant}"
+
+
+def constant_prediction(scores: Scores) -> Label:
+    """Return what the baseline always predicts; None if it abstains."""
+    if not scores.baseline._answered[0]:
+        return None
+    constant = scores.baseline.answers[0]
+    return constant if scores._number_cost is not None else scores.choices[int(constant)]
+
+
+def score_lines(scores: Scores) -> list[tuple[str, str | None]]:
+    """Return a title for each line of a report, and the name of its score; None for a heading."""
+    names = score_names(scores)
+    if not uses_costs(scores) or scores.posterior is None:
+        return [(name.replace("_", " "), name) for name in names]
+    found: list[tuple[str, str | None]] = []
+    for title, group in (
+        ("of the decisions", metrics.DECISION_SCORES),
+        ("of the probabilities", metrics.PROBABILITY_SCORES),
+    ):
+        found.append((title, None))
+        found += [(f"  {name.replace('_', ' ')}", name) for name in names if name in group]
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from ..families.categorical import LogTable, LogTables
 from ..families.family import log_proportion, scores_of
 from ..families.numbers import NumberLikelihood
 from ..stats import Axis, Counts, Moments, Table
+from ..stats.arithmetic import divide
 from ..stats.mutual_information import NOTHING_KNOWN, Information, information_of_bins, information_of_values
 from ..stats.table import axis_and_order
 from .scorer import NaiveModel
@@ -39,103 +40,79 @@ class InformationSource:
     heaviest: Floats | float  # the weight of the heaviest row of each class
 
 
-class ColumnPart(Protocol):
-    """One column of a model."""
+@dataclass(frozen=True)
+class ColumnPart:
+    """One column of a model by itself, such as one of texts or vectors."""
 
-    @property
-    def column(self) -> Column:
-        """The column."""
+    column: Column
+    key: str  # of the matrix that it is read in
+    place: int | None  # among the columns of that matrix; None if the matrix is all its own
+    likelihood: Likelihood
+
+    def _cells(self, columns: Matrices) -> Matrix:
+        x = columns[self.key]
+        return x if self.place is None else np.ascontiguousarray(x[:, self.place : self.place + 1])
 
     def contributions(self, columns: Matrices, threads: int) -> Floats:
         """Return the contribution of the column to the score of each row, [row, class]."""
+        return scores_of(self.likelihood, self._cells(columns), threads)
 
     def leave_one_out(self, columns: Matrices, y: Codes, weights: Floats) -> Floats:
         """Return the same, each row left out of the counts."""
+        return self.likelihood.leave_one_out(self._cells(columns), y, weights)
 
     def describe(self) -> str:
         """Return a sentence on what was estimated."""
-
-    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
-        """Return the estimates as columns of a frame, given the names of the classes."""
-
-    def information(self, source: InformationSource) -> Information:
-        """Return the mutual information of the column and the class."""
-
-
-@dataclass(frozen=True)
-class LabelPart:
-    """A column of labels; or whether a number is missing, which is a label too."""
-
-    column: Column
-    place: int  # among the columns of the matrix of codes
-    likelihood: LogTable
-
-    def _codes(self, columns: Matrices) -> Matrix:
-        return np.ascontiguousarray(columns[LABELS][:, self.place : self.place + 1])
-
-    def _alone(self) -> LogTables:
-        return LogTables(self.likelihood.classes, (self.likelihood,))
-
-    def contributions(self, columns: Matrices, threads: int) -> Floats:
-        """Return the contribution of the column to the score of each row, [row, class]."""
-        return scores_of(self._alone(), self._codes(columns), threads)
-
-    def leave_one_out(self, columns: Matrices, y: Codes, weights: Floats) -> Floats:
-        """Return the same, each row left out of the counts."""
-        return self._alone().leave_one_out(self._codes(columns), y, weights)
-
-    def describe(self) -> str:
-        """Return a sentence on which value is the most frequent in each class."""
         return self.likelihood.describe(self.column.name)
 
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
-        """Return P(value | class) as columns of a frame."""
+        """Return the estimates as columns of a frame, given the names of the classes."""
         return self.likelihood.table(labels)
 
     def information(self, source: InformationSource) -> Information:
+        """Return the mutual information of the column and the class: vectors and texts have no figure."""
+        return NOTHING_KNOWN
+
+
+@dataclass(frozen=True)
+class LabelPart(ColumnPart):
+    """A column of labels; or whether a number is missing, which is a label too."""
+
+    likelihood: LogTables
+
+    def information(self, source: InformationSource) -> Information:
         """Return the mutual information of the values and the class."""
-        n = self.likelihood.n
+        n = self.likelihood.tables[0].n
         return information_of_values(n, source.heaviest).of_known(float(n.sum()), float(source.counts.rows.sum()))
 
 
 @dataclass(frozen=True)
-class NumberPart:
+class NumberPart(ColumnPart):
     """A column of numbers and, where missing values count, whether its numbers are missing."""
 
-    column: Column
-    key: str  # of the matrix of all columns of the same family
-    place: int  # among its columns
-    likelihoods: NumberLikelihood
+    likelihood: NumberLikelihood
     missing: LabelPart | None
 
     @property
     def summary(self) -> tuple[Floats, Floats, Floats]:
         """How many numbers each class has, their means and their sums of squared deviations, [class]."""
-        n, mean, ssd, _ = self.likelihoods.summary
-        return n[self.place], mean[self.place], ssd[self.place]
-
-    def _numbers(self, columns: Matrices) -> Matrix:
-        return np.ascontiguousarray(columns[self.key][:, self.place : self.place + 1])
+        n, mean, ssd, _ = self.likelihood.summary
+        return n[0], mean[0], ssd[0]
 
     def contributions(self, columns: Matrices, threads: int) -> Floats:
         """Return the contribution of the column to the score of each row, [row, class]."""
-        scores = scores_of(self.likelihoods.column(self.place), self._numbers(columns), threads)
+        scores = super().contributions(columns, threads)
         return scores if self.missing is None else scores + self.missing.contributions(columns, threads)
 
     def leave_one_out(self, columns: Matrices, y: Codes, weights: Floats) -> Floats:
         """Return the same, each row left out of the counts."""
-        scores = self.likelihoods.column(self.place).leave_one_out(self._numbers(columns), y, weights)
+        scores = super().leave_one_out(columns, y, weights)
         return scores if self.missing is None else scores + self.missing.leave_one_out(columns, y, weights)
-
-    def describe(self) -> str:
-        """Return a sentence on where the numbers of each class lie."""
-        return self.likelihoods.column(self.place).describe(self.column.name)
 
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
         """Return how many numbers each class has, their mean and their deviation, as columns of a frame."""
         n, mean, ssd = self.summary
-        spread = np.sqrt(np.divide(ssd, n, out=np.zeros_like(ssd), where=n > 0))
-        return {"class": list(labels), "numbers": n, "mean": mean, "deviation": spread}
+        return {"class": list(labels), "numbers": n, "mean": mean, "deviation": np.sqrt(divide(ssd, n))}
 
     def information(self, source: InformationSource) -> Information:
         """Return the mutual information of the numbers and the class, by counted bins or as measured on some rows."""
@@ -145,37 +122,9 @@ class NumberPart:
         if name in source.bins:
             found = information_of_bins(source.bins[name], source.heaviest)
         found = found.of_known(known, rows)
-        return (
-            found if self.missing is None else information_of_values(self.missing.likelihood.n, source.heaviest) + found
-        )
-
-
-@dataclass(frozen=True)
-class VectorPart:
-    """A column of vectors or texts."""
-
-    column: Column
-    likelihood: Likelihood
-
-    def contributions(self, columns: Matrices, threads: int) -> Floats:
-        """Return the contribution of the column to the score of each row, [row, class]."""
-        return scores_of(self.likelihood, columns[self.column.name], threads)
-
-    def leave_one_out(self, columns: Matrices, y: Codes, weights: Floats) -> Floats:
-        """Return the same, each row left out of the counts."""
-        return self.likelihood.leave_one_out(columns[self.column.name], y, weights)
-
-    def describe(self) -> str:
-        """Return a sentence on what was estimated."""
-        return self.likelihood.describe(self.column.name)
-
-    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
-        """Return the estimates as columns of a frame."""
-        return self.likelihood.table(labels)
-
-    def information(self, source: InformationSource) -> Information:
-        """Return that nothing is known: vectors and texts have no figure."""
-        return NOTHING_KNOWN
+        if self.missing is None:
+            return found
+        return information_of_values(self.missing.likelihood.tables[0].n, source.heaviest) + found
 
 
 # -- from counts to naive Bayes under some settings --------------------------------------------------------------------

@@ -9,20 +9,19 @@ that is checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from .._linear_algebra import dot, product
-from .._types import Floats, JsonObject, Label, Longs, Mask, Matrices
+from .._linear_algebra import dot
+from .._types import Floats, JsonObject, Label, Longs, Matrices
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
 from ..data.target import Target
 from ..errors import ConvergenceError, InvalidInput, InvalidSetting
-from ..errors.message import Setting
 from ..families import Ordinal
 from ..stats import Axis, Counts
 from .column_parts import LABELS
@@ -31,11 +30,6 @@ from .table_model import TableModel
 
 # What rounding may take from a log-likelihood, as a proportion of it, and at all. Numerical.
 ROUNDING, LEAST_ROUNDING = 1e-8, 1e-6
-# Steps of each start without labels, and the rows they are taken on. Limits of time.
-START_STEPS, START_ROWS = 10, 5_000
-
-# A seed, or a generator of scikit-learn's kind.
-RandomState: TypeAlias = int | np.random.RandomState | None
 
 
 @dataclass(frozen=True)
@@ -120,8 +114,6 @@ class EMSettings(NamedTuple):
 
     model_of: Callable[[Counts], TableModel]
     pseudo_rows: float  # pseudo-counts of each class in the prior; 0 if the prior is given
-    in_order: bool  # whether classes without a label are alike beforehand, and so may be put in order
-    random_state: RandomState
     threads: int
     recipe: Recipe = RECIPE
 
@@ -156,10 +148,6 @@ class Mixture:
         """The labeled rows, and for each class one more row that is like the whole table: nothing is ruled out."""
         alike = self.counted(np.full((self.frame.rows, len(self.classes)), 1 / self.weights.sum()))
         return self.hard + alike
-
-    def some(self, at: Longs) -> Mixture:
-        """Return the same with some of the rows without a label."""
-        return replace(self, frame=self.frame.take(at), weights=self.weights[at])
 
     # -- the two halves of a step -------------------------------------------------------------------------------
 
@@ -201,48 +189,19 @@ class Mixture:
     def log_prior_density(self, model: TableModel) -> float:
         """Return the logarithm of the priors' densities at the model."""
         prior = self.how.pseudo_rows * float(model.scorer.log_prior.sum()) if self.how.pseudo_rows else 0.0
-        return prior + sum(log_prior_density(model, key) for key in model.textbook.likelihoods)
+        return prior + sum(log_prior_density(model, key) for key in model.textbook.terms)
 
-    # -- where to begin -----------------------------------------------------------------------------------------
-
-    @property
-    def free(self) -> Longs:
-        """The places of the classes of which no row has the label."""
-        return np.flatnonzero(self.hard.on(self.classes) == 0)
-
-    def begin(self, counts: Counts) -> Floats:
-        """Return the shares under the model of these counts."""
+    def begin(self) -> Floats:
+        """Return the shares under the model of the labeled rows."""
         shares = np.empty((len(self.classes), self.frame.rows)).T  # a class lies in one piece, as it is counted
-        self.expect(self.how.model_of(counts), shares)
+        self.expect(self.how.model_of(self.base), shares)
         return shares
-
-    def seeded(self, rng: np.random.RandomState) -> Counts:
-        """Return counts to begin with: each class without a label gets a row by chance, far from those before it."""
-        counts, taken = self.base, self.hard.on(self.classes) > 0
-        for k in self.free:
-            far = self.weights * (self._far(self.how.model_of(counts), taken) if taken.any() else 1.0)
-            far = far if far.any() else self.weights
-            row = rng.choice(len(far), p=far / far.sum())
-            alone = replace(
-                self, frame=self.frame.take(np.array([row])), weights=np.array([self.how.recipe.em_start_weight])
-            )
-            counts = counts + alone.counted(np.eye(len(self.classes))[[k]])
-            taken[k] = True
-        return counts
-
-    def _far(self, model: TableModel, taken: Mask) -> Floats:
-        """Return how much less probable each row is than the best one, in the class that fits it best."""
-        blocks = model.each_block(lambda _, columns: model.scorer.log_joint(columns), self.frame, self.how.threads)
-        scores = np.concatenate(blocks)[:, taken]
-        with np.errstate(invalid="ignore"):
-            gaps = np.nan_to_num(scores.max(axis=0) - scores, nan=0.0, posinf=1e6)
-        return np.asarray(gaps.min(axis=1))
 
 
 def log_prior_density(model: TableModel, key: str) -> float:
     """Return the logarithm of the prior's density at one part of the model; an error names its columns."""
     try:
-        return model.textbook.likelihoods[key].log_prior_density()
+        return model.textbook.terms[key].log_prior_density()
     except InvalidSetting as error:
         if key == LABELS:  # of all labels, only levels may have no density
             columns = tuple(one.column for one in model.labels if isinstance(one.column.family, Ordinal))
@@ -286,15 +245,7 @@ def fit_em(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings)
     mixture = mixture_of(rows, hard, declared, how)
     if mixture is None:
         return None
-    free = mixture.free
-    shares = mixture.begin(best_start(mixture) if len(free) else mixture.base)
-    found = run_em(mixture, shares, how.recipe.em_steps)
-    if len(free) > 1 and how.in_order:
-        by_name = mixture.classes.places([k for k in dict.fromkeys(declared) if mixture.classes.place(k) in free])
-        sizes = product(mixture.weights, shares[:, free])
-        shares[:, by_name] = shares[:, free[np.argsort(-sizes, kind="stable")]]
-        last = run_em(mixture, shares, len(found.path) + 1, found.path)
-        found = EMRun(last.soft, last.path, found.converged)
+    found = run_em(mixture, mixture.begin(), how.recipe.em_steps)
     if not found.converged:
         warn_unsettled(found.path, mixture.weight)
     labelled, unlabelled = (float(w.sum()) for w in (mixture.known.weights, mixture.weights))
@@ -309,29 +260,18 @@ def mixture_of(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSetti
     if not len(without):
         return None
     classes = Axis.declared([*hard.classes.labels, *declared])
-    if not len(classes):
+    missing = [label for label, n in zip(classes.labels, hard.on(classes), strict=True) if not n]
+    if not len(classes) or len(missing) > 1:
+        named = f"the classes {missing}" if missing else "any class"
         raise InvalidInput(
-            "No row has a label, and the number of classes is not given: set ",
-            Setting("classes", 3),
-            ", say, or list their names.",
+            f"No row has a label of {named}, and rows without a label are learned from others. Label a few rows of "
+            "each."
         )
     frame = frame_of(rows.source)
     places = classes.places(rows.target.labels)[codes[having]]
     known = LabeledRows(frame.take(having).coded(), places, weights[having])
     counter = TableCounter(hard.schema, tuple(classes.labels))
     return Mixture(hard, known, frame.take(without).coded(), weights[without], counter, classes, how)
-
-
-def best_start(mixture: Mixture) -> Counts:
-    """Return counts to begin with, where some classes have no label: the most probable of several short climbs."""
-    from sklearn.utils import check_random_state
-
-    rng = check_random_state(mixture.how.random_state)
-    size, recipe = mixture.frame.rows, mixture.how.recipe
-    most = START_ROWS
-    some = mixture if size <= most else mixture.some(np.sort(rng.permutation(size)[:most]))
-    runs = [run_em(some, some.begin(some.seeded(rng)), START_STEPS) for _ in range(recipe.em_starts)]
-    return mixture.base + max(runs, key=lambda found: found.path[-1]).soft
 
 
 def warn_unsettled(path: Sequence[float], weight: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,8 @@ from ..families.family import log_proportion, row_weights
 from ..judge.stratified_folds import RandomSeed, StratifiedFolds
 from ..stats import Counts
 from ..stats.arithmetic import subtract
-from .protocols import CountedRows, FittedModel
 from .scorer import posterior
-from .table_model import GIVE
+from .table_model import GIVE, CountedRows, TableModel
 
 
 class RemainingRows(NamedTuple):
@@ -31,14 +30,6 @@ class RemainingRows(NamedTuple):
     known: Mask
 
 
-@runtime_checkable
-class Splitter(Protocol):
-    """A splitter of scikit-learn."""
-
-    def split(self, X: AnyArray, y: Codes, groups: ColumnLike) -> Iterable[tuple[ColumnLike, ColumnLike]]:
-        """Give training rows and test rows."""
-
-
 PriorWithout = Callable[[RemainingRows], Floats]  # the log prior of the classes without each row
 
 
@@ -46,7 +37,7 @@ PriorWithout = Callable[[RemainingRows], Floats]  # the log prior of the classes
 
 
 def leave_one_out_posterior(
-    model: FittedModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int
+    model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int
 ) -> Floats:
     """Return P(class | row) of each row as if it had never been counted."""
     joint = model.scorer.temper(leave_one_out_log_joint(model, counts, rows, y, prior, threads))
@@ -54,7 +45,7 @@ def leave_one_out_posterior(
 
 
 def leave_one_out_log_joint(
-    model: FittedModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int
+    model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int
 ) -> Floats:
     """Return the log joint [row, class] of each row as if it had never been counted."""
     joint = np.empty((len(y), len(counts.classes)))
@@ -188,7 +179,7 @@ def rows_at(rows: Rows, at: Places) -> Rows:
 # -- folds -------------------------------------------------------------------------------------------------------------
 
 
-def folds_of(folds: object, rows: Rows, groups: ColumnLike, seed: RandomSeed) -> Iterator[tuple[Places | None, Places]]:
+def folds_of(folds: Any, rows: Rows, groups: ColumnLike, seed: RandomSeed) -> Iterator[tuple[Places | None, Places]]:
     """Give training rows (None: all others) and test rows: of so many folds, of a splitter, or as given."""
     n, codes = rows.target.rows, hard_labels(rows).codes
     if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
@@ -196,7 +187,7 @@ def folds_of(folds: object, rows: Rows, groups: ColumnLike, seed: RandomSeed) ->
             raise InvalidInput(Setting("cv", folds), f" must lie between 2 and the number of rows, {n}.")
         yield from ((None, test) for test in fold_rows(rows, int(folds), seed))
         return
-    if isinstance(folds, Splitter) and not isinstance(folds, str):
+    if hasattr(folds, "split") and not isinstance(folds, str):  # a splitter of scikit-learn
         folds = folds.split(np.zeros((n, 1)), codes, groups)
     elif not isinstance(folds, Iterable) or isinstance(folds, str):
         raise InvalidInput(

@@ -155,10 +155,6 @@ class Recipe:
     # Expectation-maximization: steps at most, and the gain, as a proportion of the log-likelihood, at which they end.
     em_steps: int = 200
     em_tolerance: float = 1e-6
-    # Classes without any label start at random: the best of so many starts; the weight of the row that such a class
-    # starts with. Chosen by hand.
-    em_starts: int = 10
-    em_start_weight: float = 5.0
     # In the default model, rows without a label weigh together at most so many times what the labeled rows do. They
     # are used if that lowers the log loss of labeled rows in so many folds by more than a standard error. Measured on
     # 14 sets with 50 to 500 labels: see docs/guide/unlabelled.md.

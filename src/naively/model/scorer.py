@@ -42,7 +42,8 @@ class AdditiveModel(Generic[TermT_co]):
         self, columns: Mapping[str, Matrix], threads: int = 1, *, missing: bool = True, dtype: npt.DTypeLike = float
     ) -> Floats:
         """Return log P(class) + Σ log P(column | class) as [row, class], up to terms that all classes share."""
-        scorer, out = self._scorer(columns, missing), self._answers(columns, dtype)
+        scorer, rows = self._scorer(columns, missing)
+        out = np.empty((rows, len(self.log_prior)), dtype=dtype)
         check_scored(scorer.log_joint(out, threads))
         return out
 
@@ -50,7 +51,8 @@ class AdditiveModel(Generic[TermT_co]):
         self, columns: Mapping[str, Matrix], threads: int = 1, *, missing: bool = True, dtype: npt.DTypeLike = float
     ) -> Floats:
         """Return P(class | row) as [row, class]."""
-        scorer, out = self._scorer(columns, missing), self._answers(columns, dtype)
+        scorer, rows = self._scorer(columns, missing)
+        out = np.empty((rows, len(self.log_prior)), dtype=dtype)
         check_scored(scorer.posterior(self._fallback, out, threads))
         return out
 
@@ -58,7 +60,8 @@ class AdditiveModel(Generic[TermT_co]):
         self, columns: Mapping[str, Matrix], threads: int = 1, *, missing: bool = True, dtype: npt.DTypeLike = float
     ) -> Floats:
         """Return log P(class | row), exact where the probability itself would be 0."""
-        scorer, out = self._scorer(columns, missing), self._answers(columns, dtype)
+        scorer, rows = self._scorer(columns, missing)
+        out = np.empty((rows, len(self.log_prior)), dtype=dtype)
         check_scored(scorer.log_posterior(self._fallback, out, threads))
         return out
 
@@ -71,11 +74,12 @@ class AdditiveModel(Generic[TermT_co]):
         labels: Longs | None = None,
     ) -> Longs:
         """Return the most probable class of each row, the choice under 0/1 cost: its code, or its label if given."""
-        scorer, out = self._scorer(columns, missing), np.empty(number_of_rows(columns), dtype=np.int64)
+        scorer, rows = self._scorer(columns, missing)
+        out = np.empty(rows, dtype=np.int64)
         check_scored(scorer.choice(self._fallback, out, threads, labels))
         return out
 
-    @property
+    @cached_property
     def tempered(self) -> bool:
         """Whether there is a scale other than 1, or a bias."""
         return self.scale != 1.0 or self.bias is not None
@@ -94,7 +98,8 @@ class AdditiveModel(Generic[TermT_co]):
         fallback = self.temper(fallback)
         return np.asarray(fallback - logsumexp(fallback))
 
-    def _scorer(self, columns: Mapping[str, Matrix], missing: bool) -> Scorer:
+    def _scorer(self, columns: Mapping[str, Matrix], missing: bool) -> tuple[Scorer, int]:
+        """Return what scores these rows, and how many they are."""
         scorer = Scorer(self.log_prior)
         for name, term in self.terms.items():
             term.add_to(scorer, columns[name], missing)
@@ -102,31 +107,18 @@ class AdditiveModel(Generic[TermT_co]):
             scorer.temper(self.scale, self.bias)
         if self.floor is not None:
             scorer.floor(self.floor)
-        return scorer
-
-    def _answers(self, columns: Mapping[str, Matrix], dtype: npt.DTypeLike) -> Floats:
-        return np.empty((number_of_rows(columns), len(self.classes)), dtype=dtype)
+        return scorer, next(iter(columns.values())).shape[0]
 
 
 class NaiveModel(AdditiveModel[Likelihood]):
     """Textbook naive Bayes: every term is the log-likelihood of its columns given the class."""
 
-    @property
-    def likelihoods(self) -> Mapping[str, Likelihood]:
-        """The log-likelihoods, by the matrix that each reads."""
-        return self.terms
-
     def log_density(self, columns: Mapping[str, Matrix], threads: int = 1, *, dtype: npt.DTypeLike = float) -> Floats:
         """Return log P(row), the log marginal density: the log joint summed over the classes; scale 1, no bias."""
-        joint = np.tile(self.log_prior, (number_of_rows(columns), 1))
-        for name, likelihood in self.likelihoods.items():
+        joint = np.tile(self.log_prior, (next(iter(columns.values())).shape[0], 1))
+        for name, likelihood in self.terms.items():
             joint += likelihood.log_likelihood(columns[name], threads)
         return np.asarray(logsumexp(joint, axis=1), dtype=dtype)
-
-
-def number_of_rows(columns: Mapping[str, Matrix]) -> int:
-    """Return how many rows the matrices have."""
-    return int(next(iter(columns.values())).shape[0])
 
 
 def posterior(log_joint: Floats, fallback: Floats, threads: int = 1, floor: Floats | None = None) -> Floats:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from .._threads import in_threads
-from .._types import AnyArray, Codes, Floats, Matrices, Matrix, TableLike
+from .._types import AnyArray, Codes, Floats, Matrices, Matrix, Places, TableLike
 from ..counting import arrays
 from ..counting.arrays import counts_words, joined_moments, wide_cells
 from ..data.column import Column
@@ -22,7 +23,7 @@ from ..errors import InvalidInput, RowRefused, infinite_cell
 from ..errors.message import RowNumber, Setting
 from ..families import Bins, Categorical, Family, Likelihood, Settings
 from ..families.categorical import LogTable, LogTables
-from ..families.family import ScoreTerm, TextTerm
+from ..families.family import ScoreTerm, TextTerm, row_weights
 from ..families.numbers import NumberLikelihood
 from ..stats import Axis, Counts, Table, WordTable
 from ..stats.arithmetic import subtract
@@ -34,13 +35,11 @@ from .column_parts import (
     LabelColumn,
     LabelPart,
     NumberPart,
-    VectorPart,
     label_likelihood,
     likelihood,
     number_likelihoods,
 )
 from .default.grid import NumberBins
-from .protocols import Contributions, CountedRows
 from .scorer import AdditiveModel, NaiveModel
 
 GIVE = "Give the rows that the model was fitted with."
@@ -48,8 +47,40 @@ T = TypeVar("T")
 Ask = Callable[[slice, Matrices], T]
 
 
+class Contributions(NamedTuple):
+    """The contribution of each column, and then of each pair, to the score of each row, [row, column, class].
+
+    `joint` is the part of them that comes from joint terms: a linear score of all columns, pairs, or offsets that were
+    fitted for all columns at once. None where there are no such terms.
+    """
+
+    scores: Floats
+    joint: Floats | None
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """A block of rows that were counted, to be left out one at a time."""
+
+    columns: Matrices
+    y: Codes  # the class of each row
+    weights: Floats | None
+    begin: int  # the number of the first row
+    # Gives the log priors without each row, and which of them is that of each row: equal rows leave the same one.
+    priors: Callable[[], tuple[Floats, Places]]
+    threads: int
+
+    @property
+    def row_weights(self) -> Floats:
+        """The weight of each row; 1 unless weights are given."""
+        return row_weights(self.weights, len(self.y))
+
+
 class TableModel:
-    """P(class | row) for rows of a table by textbook naive Bayes, estimated from counts under a schema."""
+    """P(class | row) for rows of a table by textbook naive Bayes, estimated from counts under a schema.
+
+    The default model is a `TableModel` with another scorer and more terms; nobody asks which one a model is.
+    """
 
     joint_terms: str = ""
     has_credible_interval: bool = True
@@ -65,6 +96,7 @@ class TableModel:
         bias: Floats | None = None,
     ) -> None:
         self.schema, self.classes = schema, counts.classes
+        self.single = schema.single  # whether a row can be a dict of its cells
         self.labels = [
             LabelColumn(c, counts.columns[c.name], counts, settings, max_categories) for c in schema.of_kind("labels")
         ]
@@ -107,30 +139,25 @@ class TableModel:
     @cached_property
     def parts(self) -> dict[str, ColumnPart]:
         """Each column by itself, in the order of the schema."""
-        return {column.name: self._part(column) for column in self.schema}
-
-    def _part(self, column: Column) -> ColumnPart:
-        if column.name in self._places_of_labels:
-            place = self._places_of_labels[column.name]
-            return LabelPart(column, place, self.labels[place].table)
-        if column.name in self.number_parts:
-            return self.number_parts[column.name]
-        return VectorPart(column, self.textbook.likelihoods[column.name])
-
-    @cached_property
-    def _places_of_labels(self) -> dict[str, int]:
-        return {one.column.name: at for at, one in enumerate(self.labels)}
+        labels = {
+            one.column.name: LabelPart(one.column, LABELS, place, LogTables(self.classes, (one.table,)))
+            for place, one in enumerate(self.labels)
+        }
+        found: dict[str, ColumnPart] = {**labels, **self.number_parts}
+        for column in self.schema.of_kind("vectors"):
+            found[column.name] = ColumnPart(column, column.name, None, self.textbook.terms[column.name])
+        return {name: found[name] for name in self.schema.names}
 
     @cached_property
     def number_parts(self) -> dict[str, NumberPart]:
         """Each column of numbers by itself."""
         numbers, first = self.schema.of_kind("numbers"), len(self.labels)
         flags = {
-            numbers[at].name: LabelPart(numbers[at], first + place, table)
+            numbers[at].name: LabelPart(numbers[at], LABELS, first + place, LogTables(self.classes, (table,)))
             for place, (at, table) in enumerate(self.missing_flags)
         }
         return {
-            column.name: NumberPart(column, key, at, self.number_likelihoods[key], flags.get(column.name))
+            column.name: NumberPart(column, key, at, self.number_likelihoods[key].column(at), flags.get(column.name))
             for key, (_, columns) in self.numbers.items()
             for at, column in enumerate(columns)
         }
@@ -195,7 +222,10 @@ class TableModel:
 
     def answer(self, ask: Callable[..., AnyArray], source: TableLike, threads: int, **how: object) -> AnyArray:
         """Return the answers about all rows; `ask` is a method of `AdditiveModel`."""
-        if isinstance(source, Frame) and threads > 1 and source.rows > ROWS_OF_THREAD and not self.wide:
+        if not isinstance(source, Frame):
+            rows = self.read_rows(source)
+            return self.ask_block(lambda _, columns: ask(self.scorer, columns, 1, **how), slice(0, len(source)), rows)
+        if threads > 1 and source.rows > ROWS_OF_THREAD and not self.wide:
             return answers_in_threads(self, lambda columns: ask(self.scorer, columns, 1, **how), source, threads)
         parts = self.each_block(lambda _, columns: ask(self.scorer, columns, threads, **how), source, threads)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -247,7 +277,7 @@ class TableModel:
         before, which = rows.priors()
         out: Floats = before.take(which, axis=0)
         try:
-            for name, found in self.textbook.likelihoods.items():
+            for name, found in self.textbook.terms.items():
                 out += found.leave_one_out(rows.columns[name], rows.y, rows.weights, rows.threads)
         except InvalidInput:
             self._check_counted(rows)

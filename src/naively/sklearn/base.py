@@ -402,7 +402,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @property
     def _likelihood(self) -> Any:  # of the family of the classifier, which knows its fields
-        return self._learned.model.likelihoods[COLUMN]
+        return self._learned.model.terms[COLUMN]
 
     @property
     def class_count_(self) -> Floats:

@@ -377,7 +377,7 @@ def fit(
     rows = DatabaseRows.of(table, target, parameters.families, sample_weight, ignore)
     if parameters.leaves_choices or uncut_columns(rows.schema) or rows.schema.of_kind("vectors"):
         return nb.fit(rows.stream(), target=target, sample_weight=sample_weight)
-    declared = [] if parameters.classes is None else list(parameters.classes)  # type: ignore[arg-type]
+    declared = [] if parameters.classes is None else list(parameters.classes)
     counts, total = counted(rows, parameters.unlabelled, declared, parameters.families or ())
     if sample_weight is not None:
         warn_of_scale(total, float(counts.rows.sum()), "w * len(w) / w.sum()")

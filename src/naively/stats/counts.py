@@ -132,7 +132,8 @@ class Counts(Statistic):
         >>> nv.Counts.from_bytes(counts.to_bytes()) == counts
         True
         """
-        data: bytes = _file_format().counts_to_bytes(self)
+        # What writes counts knows schemas, and these know statistics, so it is above.
+        data: bytes = import_module("..data.model_file", __package__).counts_to_bytes(self)
         return data
 
     @classmethod
@@ -154,7 +155,7 @@ class Counts(Statistic):
         UnreadableFile
             If these are no such bytes, or damaged ones.
         """
-        counts: Counts = _file_format().counts_of_bytes(data)
+        counts: Counts = import_module("..data.model_file", __package__).counts_of_bytes(data)
         return counts
 
     def __sub__(self, part: Counts) -> Counts:
@@ -268,14 +269,11 @@ def typed_alike(parts: Sequence[Counts]) -> list[Counts]:
     for name in parts[0].columns:
         known = [part for part in parts if name in part.columns]
         if len({type(part.columns[name]) for part in known}) > 1:
-            source = max(known, key=lambda part: type_certainty(part.columns[name]))
+            # One with values tells best what the column is, then one of numbers.
+            columns = [(not is_without_values(c := part.columns[name]), isinstance(c, Moments)) for part in known]
+            source = known[columns.index(max(columns))]
             out = [_typed_as(part, name, source) for part in out]
     return out
-
-
-def type_certainty(statistic: ColumnStatistic) -> tuple[bool, bool]:
-    """Return how well a statistic tells what its column is: one with values best, then one of numbers."""
-    return not is_without_values(statistic), isinstance(statistic, Moments)
 
 
 def _typed_as(counts: Counts, name: str, source: Counts) -> Counts:
@@ -309,11 +307,6 @@ def _of_missing_cells(statistic: ColumnStatistic, counts: Counts) -> ColumnStati
     if isinstance(statistic, Table):
         return Table(counts.classes, [None], counts.rows[:, None])
     return statistic - statistic
-
-
-def _file_format() -> Any:
-    """Return the module that writes and reads counts: it knows schemas, and these know statistics, so it is above."""
-    return import_module("..data.model_file", __package__)
 
 
 def vector_width(statistic: ColumnStatistic) -> int | None:

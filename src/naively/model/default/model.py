@@ -18,10 +18,9 @@ from ...families.categorical import LogTable
 from ...families.family import ScoreTerm, scores_of
 from ...stats import Counts
 from ..column_parts import INSIDE, LABELS
-from ..protocols import Contributions
 from ..recipe import RECIPE, Recipe
 from ..scorer import AdditiveModel
-from ..table_model import TableModel
+from ..table_model import Contributions, TableModel
 from .fit import DefaultFit
 from .grid import Cells, Grid, LabelPlaces, NumberBins, label_places
 from .joint_counts import JointCounts, log_shares
