@@ -15,7 +15,7 @@ from sklearn.feature_selection import RFE, SelectFromModel
 
 import naively as nv
 from naively.errors import InvalidInput
-from naively.stats.mutual_information import entropy, information_of_bins, information_of_values
+from naively.stats.arithmetic import entropy, information_of_bins, information_of_values
 
 from .instructions import instructions
 

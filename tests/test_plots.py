@@ -17,7 +17,7 @@ from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.errors import InvalidInput, NotInstalled
-from naively.judge.curves import class_curve, jeffreys_interval
+from naively.judge.metrics import class_curve, jeffreys_interval
 from naively.page.style import DARK, LIGHT
 
 from .tables import penguins

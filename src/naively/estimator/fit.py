@@ -14,6 +14,7 @@ from .._types import Floats, Label, Places
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
 from ..counting.notes import about_target, is_doubtful
+from ..counting.profile import Profile
 from ..counting.reading import checked_classes
 from ..counting.row_hash import content_order
 from ..counting.rows import Rows, weightless
@@ -23,12 +24,13 @@ from ..counting.weights import (
     check_scale_of_file,
     class_weights_of,
     set_file_weights,
+    weighted_counts,
     with_class_weights,
 )
 from ..data.frame import Frame, frame_of
 from ..data.target import Target
 from ..data.values import ColumnValues
-from ..errors import TargetWarning, levels_to_caller
+from ..errors import IncompatibleCounts, TargetWarning, levels_to_caller
 from ..model.default.joint_counts import count_jointly
 from ..model.em import EMSettings, Expected, fit_em
 from ..model.leave_one_out import fold_rows, hard_labels, rows_at, rows_with_weight, training_counts, truth_of
@@ -277,3 +279,33 @@ def own_losses(fitted: FittedClassifier, rows: Rows, y: Places) -> Floats:
     """Return minus the log of the probability of each row's class."""
     p: Floats = fitted.model.answer(AdditiveModel.posterior, rows.source, fitted.parameters.threads)
     return np.asarray(-np.log(np.maximum(p[np.arange(len(y)), y], LEAST)))
+
+
+# -- from the counts of parts and their profile to a fitted state ------------------------------------------------------
+
+
+def state_of_profile(parameters: Parameters, counts: Counts, profile: Profile) -> FittedState:
+    """Return the state of rows that were profiled and counted; what the settings leave open the sample decides."""
+    parameters.check()
+    check_no_em(parameters)
+    check_same_rows(counts, profile)
+    schema = replace(counts.schema or profile.schema_for(parameters), hints=())
+    weighted, by_class = weighted_counts(counts, parameters.class_weight)
+    counter = TableCounter.of(Counts(weighted.classes, weighted.rows, weighted.columns, schema), schema)
+    counter.drop_types(parameters.families or ())
+    rows = profile.file_rows(list(counter.classes.places))
+    rows.by_class = by_class
+    return counted_state(parameters, counter, rows)
+
+
+def check_same_rows(counts: Counts, profile: Profile) -> None:
+    """Refuse counts of other rows than were profiled."""
+    counted = dict(zip(counts.classes.labels, counts.rows.tolist(), strict=True))
+    seen = dict(zip(profile.counts.classes.labels, profile.counts.rows.tolist(), strict=True))
+    for label in {**counted, **seen}:
+        a, b = counted.get(label, 0.0), seen.get(label, 0.0)
+        if abs(a - b) > 1e-9 * max(a, b):
+            raise IncompatibleCounts(
+                f"{a:.10g} rows of class {label!r} were counted, and {b:.10g} were profiled. Profile all rows that "
+                "are counted, and at no others."
+            )

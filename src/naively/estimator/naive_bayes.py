@@ -28,11 +28,10 @@ from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
 from ..stats.axis import is_missing
 from . import answers, reports, update
-from .fit import fit_rows, warn_of_target
+from .fit import fit_rows, state_of_profile, warn_of_target
 from .fitted_classifier import FittedClassifier, KeptRowCount, kept_row_count, without_kept_rows
 from .held_out import conformalized_state, prediction_sets, probability_interval, score_of, scores_by_leave_one_out
 from .load import save_model
-from .profile import state_of_profile
 from .settings import (
     NAMES,
     ClassesLike,

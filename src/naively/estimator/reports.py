@@ -19,7 +19,7 @@ from ..families.family import listed_parts
 from ..model.column_parts import InformationSource
 from ..model.default.fitting import why_textbook
 from ..model.measured_information import MeasuredInformation, measure_information
-from ..stats.mutual_information import Information
+from ..stats.arithmetic import Information
 from .fitted_classifier import FittedClassifier, kept_row_count
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ..families.family import shown_label
 from ..judge.metrics import as_row_count
 from ..page.sections import CLEAR
 from ..stats import Counts, Moments, Table
-from ..stats.mutual_information import Information
+from ..stats.arithmetic import Information
 
 # The name under which changes of the classes stand.
 CLASS = "(class)"

@@ -13,13 +13,13 @@ import numpy as np
 from .._types import Floats, Json, JsonObject, Places
 from ..data.column import Column
 from ..families import Bins, Ordinal
+from ..families.bins import whole_neighbors
 from ..model.default.grid import NumberBins
 from ..model.table_model import TableModel
 from ..page.numbers import date_text, number_text
 from ..stats import Axis, Counts, Table, WordTable
+from ..stats.arithmetic import Information
 from ..stats.distributions import SHOWN_VALUES, counts_json, normal_distribution, value_distribution, word_distribution
-from ..stats.mutual_information import Information
-from ..stats.quantiles import whole_neighbors
 
 # Bins of a histogram, about.
 HISTOGRAM_BINS = 24

@@ -17,8 +17,7 @@ import narwhals.stable.v1 as nw
 from .._types import Floats, JsonObject, Label
 from ..errors import InvalidInput, NotInstalled
 from ..errors.message import Setting
-from ..judge.curves import ClassCurve, class_curve, reliability_of_bins
-from ..judge.metrics import RELIABILITY_BINS
+from ..judge.metrics import RELIABILITY_BINS, ClassCurve, class_curve, reliability_of_bins
 from ..judge.scores import Scores
 from ..page.numbers import counted, signed
 from ..page.pictures import density_lines, histogram_lines, shown_values

@@ -12,10 +12,9 @@ from ..page.numbers import count_text, counted, probability_text, with_true_minu
 from ..page.pictures import CalibrationPoint, calibration_picture
 from ..page.style import notebook_view
 from ..page.tags import Html, label, scrolled, table, tag
-from .curves import reliability_of_bins
 from .held_out_scores import clopper_pearson_interval
 from .histograms import BINS, CUTS, TAIL, QualityCounts
-from .metrics import NO_ANSWER, as_row_count, score_text
+from .metrics import NO_ANSWER, as_row_count, reliability_of_bins, score_text
 from .scores import Scores, baseline_title, has_comparable_folds, score_lines, tuning_notes
 
 # Of more classes, only the largest have a histogram, and can be looked at one by one; and only the first are shown with

@@ -19,8 +19,7 @@ from ..families.categorical import LogTable, LogTables
 from ..families.family import log_proportion, scores_of
 from ..families.numbers import NumberLikelihood
 from ..stats import Axis, Counts, Moments, Table
-from ..stats.arithmetic import divide
-from ..stats.mutual_information import NOTHING_KNOWN, Information, information_of_bins, information_of_values
+from ..stats.arithmetic import NOTHING_KNOWN, Information, divide, information_of_bins, information_of_values
 from ..stats.table import axis_and_order
 from .scorer import NaiveModel
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._types import Codes, Floats, JsonObject
 from ..counting.rows import Rows, are_copies
-from ..stats.mutual_information import Information, heaviest_rows, information_of_bins
+from ..stats.arithmetic import Information, heaviest_rows, information_of_bins
 from .default.bins import fine_bins
 from .default.rows import effective_weights
 from .recipe import RECIPE

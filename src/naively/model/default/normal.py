@@ -21,8 +21,9 @@ from ... import _kernels
 from ..._kernels import Scorer
 from ..._linear_algebra import cholesky, dot, leading_eigenvectors, product, solve_by_root
 from ..._threads import threads_here
-from ..._types import Flags, Floats, Longs, Matrix
+from ..._types import Codes, Flags, Floats, Longs, Matrix
 from ...stats import Axis
+from ..recipe import Recipe
 from .grid import Cells, Grid
 from .rows import FittingRows, Term, Terms, first_clear
 
@@ -257,13 +258,7 @@ def chosen_settings(cross: CrossFit, rows: NormalRows) -> dict[str, float]:
         scores = cross_normal(cross, x, moments, settings, folds, gaps)
         if scores is None:
             return [np.full(end, np.inf)] * len(settings)
-        return [best_weighted(part[:, :end]) for part in scores]
-
-    def best_weighted(scores: Floats) -> Floats:
-        by_weight = prior + np.array(recipe.term_weights)[:, None, None] * scores
-        by_weight -= by_weight.max(axis=1, keepdims=True)
-        out = np.log(np.exp(by_weight).sum(axis=1)) - by_weight[:, y, np.arange(end)]
-        return np.asarray(out[np.argmin(product(out, weights))])
+        return [losses_at_best_weight(part[:, :end], prior, y, weights, recipe) for part in scores]
 
     ridges = losses(rows.linear, features.moments, [(1.0, ridge) for ridge in recipe.linear_ridges], rows.gaps)
     best = first_clear(ridges, weights)
@@ -285,6 +280,14 @@ def chosen_settings(cross: CrossFit, rows: NormalRows) -> dict[str, float]:
         return out
     by_alpha = [known if alpha == first else quadratic(size, alpha) for alpha in recipe.quadratic_shrinkages]
     return out | {COMPONENTS: size, SHRINKAGE: recipe.quadratic_shrinkages[first_clear(by_alpha, weights)]}
+
+
+def losses_at_best_weight(scores: Floats, prior: Floats, y: Codes, weights: Floats, recipe: Recipe) -> Floats:
+    """Return the log loss of each row by the prior and scores [class, row], under the weight of them that is best."""
+    by_weight = prior + np.array(recipe.term_weights)[:, None, None] * scores
+    by_weight -= by_weight.max(axis=1, keepdims=True)
+    out = np.log(np.exp(by_weight).sum(axis=1)) - by_weight[:, y, np.arange(len(y))]
+    return np.asarray(out[np.argmin(product(out, weights))])
 
 
 def cross_terms(cross: CrossFit, rows: NormalRows) -> Terms:
