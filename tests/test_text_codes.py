@@ -61,41 +61,6 @@ def test_known_texts_keep_their_codes(kind, known, texts):
         assert out.tolist() == [MISSING if text is None else places.get(text, UNSEEN) for text in texts]
 
 
-def test_a_dictionary_grows():
-    texts = [f"{n}" if n % 2 else f"number {n} of a hundred thousand" for n in range(100_000)]
-    codes, out = _kernels.TextCodes(), np.empty(len(texts), np.int32)
-    assert len(encode_texts(codes, pa.array(texts), MISSING, _kernels.NEW_CODE, out)) == len(texts)
-    assert np.array_equal(out, np.arange(len(texts)))
-
-
-def test_a_code_given_first_stays():
-    codes, out = _kernels.TextCodes(), np.empty(1, np.int32)
-    codes.add(["a"], [5])
-    codes.add(["a"], [6])
-    encode_texts(codes, pa.array(["a"]), MISSING, UNSEEN, out)
-    assert out[0] == 5
-
-
-def test_every_other_place_of_an_array_can_be_filled():
-    out = np.full(6, 99, np.int32)
-    encode_texts(_kernels.TextCodes(), pa.array(["a", None, "b"]), MISSING, _kernels.NEW_CODE, out[::2])
-    assert out.tolist() == [0, 99, MISSING, 99, 1, 99]
-
-
-@pytest.mark.parametrize("views_last", [False, True])
-def test_nothing_behind_a_buffer_is_read(views_last):
-    """A text that ends with its buffer, wherever in memory the views lie; the sanitizers watch."""
-    texts = [b"x" * n for n in (13, 14, 15, 16)]
-    for text in texts * 20:
-        buffer = np.frombuffer(text, np.uint8).copy() if views_last else None
-        view = np.array([len(text), 0, 0, 0], np.int32).view(np.uint8)
-        buffer = np.frombuffer(text, np.uint8).copy() if buffer is None else buffer
-        codes, out = _kernels.TextCodes(), np.empty(1, np.int32)
-        codes.add([text.decode()], [5])
-        _kernels.encode_texts([_kernels.viewed_texts(codes, view, [buffer], None, 0, MISSING, UNSEEN, out)], 1)
-        assert out[0] == 5
-
-
 def encode_plain(codes, starts, data, out) -> None:
     """Fill in the codes of texts in one buffer."""
     _kernels.encode_texts([_kernels.plain_texts(codes, starts, data, None, 0, MISSING, UNSEEN, out)], 1)
@@ -171,10 +136,3 @@ def test_codes_do_not_depend_on_the_threads(threads):
     assert found[0] == found[1]
     places = {text: at for at, text in enumerate(dict.fromkeys(arrays[2].to_pylist()))}
     assert [row[2] for out, _ in found[1] for row in out] == [places[text] for text in arrays[2].to_pylist()]
-
-
-def test_two_columns_must_not_share_a_dictionary():
-    codes, out = _kernels.TextCodes(), np.empty((2, 2), np.int32, order="F")
-    tasks = [text_task(codes, pa.array(["a", "b"]), MISSING, _kernels.NEW_CODE, out[:, at]) for at in range(2)]
-    with pytest.raises(ValueError, match="must not share a dictionary"):
-        _kernels.encode_texts(tasks, 2)

@@ -69,13 +69,6 @@ def test_blocks_of_long_texts_have_fewer_rows(path, letters, monkeypatch):
     assert sum(part.table.num_rows for part in blocks_of(path, limit=250)) == 250
 
 
-def test_texts_that_are_labels_come_in_full_blocks(path, monkeypatch):
-    monkeypatch.setattr(file, "BYTES", 100)
-    source = nv.File(path)
-    schema = source.schema({"body": "categorical"}, ["label"])
-    assert [block.table.num_rows for block in source.blocks([0], schema, ["label"])] == [ROWS]
-
-
 @pytest.mark.pairwise
 @pytest.mark.parametrize("how", [{"ngram_range": (1, 2)}, {"hash_width": 1 << 10}])
 @pytest.mark.parametrize("model", ["textbook", "auto"])
@@ -110,30 +103,6 @@ def test_only_texts_are_gone_over_once(path, letters, monkeypatch, keep):
     many = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), path, "label", cv=3)
     assert (many.passes, len(read)) == (2, 4)
     assert min(few.scores.accuracy, many.scores.accuracy) > 0.9
-
-
-def test_texts_next_to_other_columns_are_read_once(letters, tmp_path, monkeypatch, keep):
-    """However many rows there are: what is counted jointly is counted in those that are kept."""
-    table = letters.append_column("n", pa.array(np.arange(ROWS) % 7 * 1.5)).append_column("of", letters["label"])
-    pq.write_table(table, tmp_path / "mixed.parquet")
-    read = []
-    monkeypatch.setattr(engine.FileRows, "report_progress", lambda self, part: read.append(part.frame.names))
-    nb = nv.NaiveBayes(families={"body": "words"})
-    done = nv.fit_files(nb, tmp_path / "mixed.parquet", "label")
-    assert (done.passes, read) == (1, [("body", "n", "of")])
-    memory = nv.NaiveBayes(families={"body": "words"}).fit(table, target="label")
-    assert nb.counts_ == memory.counts_
-    assert nb.tuning_.learned.to_json() == memory.tuning_.learned.to_json()
-    keep(100)
-    done = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), tmp_path / "mixed.parquet", "label")
-    assert (done.passes, read[1:]) == (1, [("body", "n", "of")])
-
-
-def test_passes_are_reported(path):
-    told = []
-    rows = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), path, "label", progress=lambda *at: told.append(at))
-    assert rows.rows == told[-1][0] == ROWS
-    assert told[-1][1] <= told[-1][2] == path.stat().st_size
 
 
 def test_a_column_of_many_bytes_stays_whole(monkeypatch):

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 import naively as nv
@@ -120,16 +119,6 @@ def test_a_hash_of_one_column_for_each_word_answers_as_the_words_do():
     assert_allclose(by_hash.predict_proba(TEXTS), by_word.predict_proba(TEXTS), atol=1e-9)
 
 
-def test_a_hash_adds_up_as_a_hashed_matrix_does():
-    """Its columns have the same sums as those of a hashing vectoriser, up to their order."""
-    width = 64
-    nb = textbook(nv.Words(hash_width=width, cjk="words")).fit(TEXTS, Y)
-    X = HashingVectorizer(n_features=width, norm=None, alternate_sign=False).fit_transform(TEXTS)
-
-    assert nb.counts_.columns["text"].n.shape == (len(CLASSES), width)
-    assert nb.counts_.columns["text"].n.sum() == X.sum()
-
-
 # -- every way to give texts ------------------------------------------------------------------------------------------
 
 
@@ -197,15 +186,6 @@ def test_texts_are_the_same_however_they_are_given(way, threads, expected):
         assert_allclose(nb.predict_log_proba(give(NEW[rows])), answers[rows], atol=1e-12)
 
 
-def test_many_rows_are_the_same_as_few(expected):
-    """So many texts that they are read by threads, in several pieces."""
-    counts = expected[1]
-    many = textbook("words", n_jobs=4).fit(TEXTS * 50, np.tile(Y, 50))
-
-    assert many.counts_ == counts * 50
-    assert_allclose(many.predict_proba(NEW * 50), np.tile(many.predict_proba(NEW), (50, 1)), atol=1e-12)
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_texts_in_a_file_are_the_same(kind, tmp_path, expected):
     """A file is fitted with its column of texts named, and answered as a list of texts is."""
@@ -224,14 +204,6 @@ def test_texts_in_a_file_are_the_same(kind, tmp_path, expected):
     assert nb.counts_ == counts
     assert_allclose(nb.predict_log_proba(NEW), answers, atol=1e-12)
     assert_allclose(nb.predict_log_proba(other), answers, atol=1e-12)
-
-
-def test_row_groups_of_a_file_are_the_same(tmp_path, expected):
-    """Rows that come in pieces are counted as one."""
-    path = tmp_path / "mails.parquet"
-    pq.write_table(pa.table({"text": TEXTS, "label": Y}), path, row_group_size=7)
-
-    assert textbook("words").fit(path, target="label").counts_ == expected[1]
 
 
 # -- a column of texts beside others ----------------------------------------------------------------------------------
@@ -311,24 +283,6 @@ def test_settings_that_make_no_sense_are_refused(name):
     settings, words = SENSELESS[name]
     with pytest.raises(InvalidSetting, match=words):
         textbook(nv.Words(**settings)).fit(TEXTS, Y).predict(NEW)
-
-
-def test_a_family_shows_what_was_set():
-    """And nothing else of its twenty settings."""
-    assert repr(nv.Words()) == "Words()"
-    assert repr(nv.Words(ngram_range=[1, 2], complement=True)) == "Words(complement=True, ngram_range=(1, 2))"
-    assert repr(nv.Words(vocabulary=["a"], smoothing=np.ones(1))) == "Words(smoothing=array([1.]), vocabulary=('a',))"
-
-
-def test_smoothing_of_each_word_is_found_by_name():
-    """The order of a vocabulary does not matter, nor which of its words speak."""
-    one = textbook(nv.Words(vocabulary=("free", "the", "lunch"), smoothing=[0.1, 1.0, 5.0])).fit(TEXTS, Y)
-    two = textbook(nv.Words(vocabulary=("lunch", "free", "the"), smoothing=[5.0, 0.1, 1.0])).fit(TEXTS, Y)
-    vectorizer = CountVectorizer(vocabulary=["free", "the", "lunch"])
-    model = MultinomialNB(alpha=[0.1, 1.0, 5.0]).fit(vectorizer.transform(TEXTS), Y)
-
-    assert_allclose(one.predict_log_proba(NEW), model.predict_log_proba(vectorizer.transform(NEW)), atol=1e-9)
-    assert_allclose(two.predict_log_proba(NEW), one.predict_log_proba(NEW), atol=1e-9)
 
 
 def test_settings_of_texts_are_not_for_vectors():

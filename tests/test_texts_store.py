@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
@@ -110,17 +108,3 @@ def test_words_keep_their_names_and_their_order_in_a_file(tmp_path):
     assert back.counts_ == nb.counts_
     assert back.counts_.columns["text"].values.labels == nb.counts_.columns["text"].values.labels
     assert_allclose(back.predict_proba(texts), nb.predict_proba(texts), atol=1e-12)
-
-
-def test_columns_beside_texts_come_back(tmp_path: Path):
-    """A model of several columns of texts beside others is the same after a file, and merges with what it was."""
-    table = {"body": TEXTS, "subject": [t[:9] for t in TEXTS], "n": np.arange(120.0), "c": ["a", "b"] * 60}
-    nb = nv.NaiveBayes(families={"body": "words", "subject": nv.Words(hash_width=16)}).fit(table, Y)
-    nb.save(tmp_path / "m.parquet")
-    back = nv.load(tmp_path / "m.parquet")
-
-    assert back.counts_ == nb.counts_
-    assert back.schema_ == nb.schema_
-    assert_allclose(back.predict_proba(table), nb.predict_proba(table), atol=1e-6)
-    back.save(tmp_path / "again.parquet")
-    assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "m.parquet").read_bytes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 import sys
 import unicodedata
@@ -87,15 +86,6 @@ def test_tokens_are_those_of_the_reference(given, manner):
 
 
 @checked
-@given(
-    st.lists(texts, max_size=4), st.sampled_from([(1, 1), (1, 2), (2, 3)]), st.sets(st.sampled_from(ODD), max_size=6)
-)
-def test_stop_words_are_passed_over_before_words_are_joined(given, ngram_range, stop_words):
-    manner = {"ngram_range": ngram_range, "stop_words": tuple(word for word in stop_words if word)}
-    assert read(given, **manner) == [tokens_of(text, **manner) for text in given]
-
-
-@checked
 @given(st.lists(texts, max_size=4), manners)
 def test_the_hash_is_the_one_that_is_described(given, manner):
     reader = TextReader(Tokens(hash_width=1009, **manner), threads=1)
@@ -146,11 +136,6 @@ def test_texts_by_hand(text, tokens):
     assert read([text]) == [tokens]
 
 
-def test_marks_stay_in_words_if_asked():
-    assert read(["हिन्दी में"], marks=True) == [{"हिन्दी": 1, "में": 1}]
-    assert "हिन्दी" not in read(["हिन्दी में"])[0]
-
-
 @pytest.mark.parametrize(
     "manner", [{}, {"ngram_range": (1, 3)}, {"ngram_range": (2, 3)}, {"unit": "characters", "ngram_range": (1, 2)}]
 )
@@ -169,19 +154,6 @@ def test_threads_make_no_difference(manner):
 
 
 @checked
-@given(st.lists(texts, min_size=1, max_size=6), st.lists(texts, max_size=3), manners)
-def test_a_reader_that_was_pickled_goes_on_as_before(first, then, manner):
-    reader = TextReader(Tokens(**manner), threads=1)
-    reader.read(first, learn=True)
-    again = pickle.loads(pickle.dumps(reader))
-
-    assert again.names() == reader.names()
-    assert rows_of(again, again.read(then)) == rows_of(reader, reader.read(then))
-    assert rows_of(again, again.read(then, learn=True)) == rows_of(reader, reader.read(then, learn=True))
-    assert again.names() == reader.names()
-
-
-@checked
 @given(st.lists(texts, min_size=1, max_size=5), st.lists(texts, max_size=5), manners)
 def test_reading_without_learning_knows_what_was_learned_and_no_more(learned, asked, manner):
     reader = TextReader(Tokens(**manner), threads=1)
@@ -193,21 +165,6 @@ def test_reading_without_learning_knows_what_was_learned_and_no_more(learned, as
     assert found == [
         Counter({name: n for name, n in tokens_of(text, **manner).items() if name in names}) for text in asked
     ]
-
-
-@checked
-@given(st.lists(texts, max_size=8), manners)
-def test_names_are_ordered_by_code_points(given, manner):
-    reader = TextReader(Tokens(**manner), threads=1)
-    reader.read(given, learn=True)
-    assert reader.names(reader.order()) == sorted(reader.names())
-
-
-def test_long_names_that_begin_alike_are_ordered():
-    names = [f"{'x' * 100}{i:05d}" for i in np.random.default_rng(0).permutation(1000)]
-    reader = TextReader(Tokens())
-    reader.read([" ".join(names)], learn=True)
-    assert reader.names(reader.order()) == sorted(names)
 
 
 @checked
@@ -252,27 +209,6 @@ def test_tables(times, weights, tokens):
     np.testing.assert_allclose(rows, present, rtol=1e-12)
 
 
-def test_sums_grow_with_words_and_classes():
-    reader, y = TextReader(Tokens()), np.zeros(1, np.int32)
-    sums = reader.count(["one two"], y, 1)
-    sums = reader.count(["two three"], y + 1, 2, sums=sums)
-
-    assert reader.names() == ["one", "two", "three"]
-    assert sums.tables(2, 3)[0].tolist() == [[1, 1, 0], [0, 1, 1]]
-
-
-def test_threads_make_no_difference_to_the_last_bit():
-    rng = np.random.default_rng(1)
-    given = [" ".join(f"w{i}" for i in rng.zipf(1.5, 60) % 500) for _ in range(3000)]
-    y, weights = rng.integers(4, size=3000).astype(np.int32), rng.random(3000)
-    found = []
-    for threads in (1, 3):
-        reader = TextReader(Tokens(), threads=threads)
-        sums = reader.count(given, y, 4, weights, times="log")
-        found.append((reader.names(), *(table.tobytes() for table in sums.tables(4, len(reader)))))
-    assert found[0] == found[1]
-
-
 @pytest.mark.parametrize("tokens", [Tokens(), Tokens(ngram_range=(1, 2)), Tokens(tokenizer=str.split)])
 def test_scores(tokens):
     reader = TextReader(tokens)
@@ -291,32 +227,13 @@ def test_scores(tokens):
     np.testing.assert_allclose(reader.score(["the new word"], table)[0], reader.score(["the"], table)[0])
 
 
-def test_unknown_tokens_are_reported():
-    reader = TextReader(Tokens())
-    reader.read(["one two"], learn=True)
-    assert reader.read(["one three three", "two"]).unknown().tolist() == [2, 0]
-
-
 # -- Large, empty, broken: right, or one clear error. --
-
-
-def test_one_word_a_million_times():
-    assert read(["word " * 1_000_000]) == [{"word": 1_000_000}]
 
 
 def test_a_document_of_fifty_megabytes():
     text = "Some words of a long text, and 北京. " * 1_300_000
     assert len(text.encode()) > 50_000_000
     assert read([text, "short"], ngram_range=(1, 2))[0]["some words"] == 1_300_000
-
-
-def test_a_word_of_ten_megabytes():
-    assert read(["x" * 10_000_000 + " yes"]) == [{"x" * 10_000_000: 1, "yes": 1}]
-
-
-def test_many_ignored_characters_beside_sigmas():
-    text = ("Σ" + "'" * 1000) * 1000
-    assert read([text]) == [tokens_of(text)]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ from hypothesis import given, settings
 
 import naively as nv
 from naively.data.schema import Schema
-from naively.errors import InvalidSetting
-from naively.sklearn import TextCounter
 from naively.text import TextReader, Tokens
 
 from .test_tokens import read, texts
@@ -81,16 +79,6 @@ def test_scripts_without_spaces_become_clusters_and_pairs_of_them(text, clusters
     assert whole == Counter(["".join(clusters)])
 
 
-def test_digits_of_thai_are_words_and_words_beside_it_too():
-    assert unicode("ปี๒๕๖๗abc") == Counter(["ปี", "๒๕๖๗abc"])
-
-
-def test_emoji_stand_in_a_row_with_words():
-    found = unicode("not 😀 at all", ngram_range=(2, 2))
-    assert found == Counter(["not 😀", "😀 at", "at all"])
-    assert unicode("so 😀 so", stop_words=("😀",), ngram_range=(2, 2)) == Counter(["so so"])
-
-
 def test_every_mark_emoji_and_cluster_is_read_as_the_reference_reads_it():
     """Each one behind a letter, before one, twice, beside a selector and joined; of other characters some."""
     odd = [c for c in map(chr, range(sys.maxunicode + 1)) if of_interest(c) and comparable(c)]
@@ -120,18 +108,6 @@ def test_spans_cover_all_of_a_token_and_never_cut_one(text):
         assert kept == names[token.number]
 
 
-def test_texts_without_marks_and_emoji_give_the_same_tokens_by_both_rules():
-    given = [
-        "To be, or not to be_1",
-        "我的iPhone手机：3.5寸",
-        "Ünïcödé Straße ΟΔΟΣ",
-        "한국어 텍스트",
-        "カラー",
-        "Русский язык",
-    ]
-    assert read(given, rules="unicode") == read(given)
-
-
 def test_models_of_texts_know_emoji_and_words_with_vowel_signs():
     given = ["यह अच्छी फ़िल्म है 😀", "बुरी फ़िल्म 😡", "अच्छी कहानी 😀", "बुरी कहानी 😡"] * 3
     nb = nv.NaiveBayes(model="textbook").fit(given, ["good", "bad"] * 6)
@@ -148,14 +124,6 @@ def test_a_coloured_explanation_covers_the_whole_emoji():
     page = nb.explain(["हिन्दी 👩🏽\u200d🚀️!"])._repr_html_()
     assert ">👩🏽\u200d🚀️</mark>!" in page
     assert ">हिन्दी</span>" in page
-
-
-def test_the_counter_keeps_to_the_pattern_unless_it_is_asked():
-    given = ["हिन्दी में 😀 ok"]
-    assert TextCounter(cjk="words").fit(given).get_feature_names_out().tolist() == ["ok"]
-    assert TextCounter(rules="unicode").fit(given).get_feature_names_out().tolist() == ["ok", "में", "हिन्दी", "😀"]
-    with pytest.raises(InvalidSetting, match="rules='uax' is not known; give 'python' or 'unicode'"):
-        TextCounter(rules="uax").fit(given)
 
 
 def test_rules_are_saved_with_the_model(tmp_path):

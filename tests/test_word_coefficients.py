@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import naively as nv
-from naively import _kernels as kernels
-from naively._threads import shared_threads
 from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
-from naively.model.default.words import WordAssociations, WordRows, WordState, frequent_words, word_scales
+from naively.model.default.words import WordAssociations, WordRows, WordState
 from naively.model.recipe import RECIPE
 from naively.text import TextRows
 
@@ -88,19 +86,6 @@ def test_texts_are_scored_as_by_a_model_that_was_counted_without_their_fold(fami
             np.testing.assert_allclose(own, expected - expected.mean(axis=0), atol=1e-5, err_msg=str(term))
 
 
-def test_threads_and_levels_change_no_bit_of_a_term():
-    nb, cross, texts = texts_in_folds(nv.Words(pairs=True), np.ones(len(TEXTS)), 2)
-    whole = associations_of(nb.schema_["text"].family, nb.counts_)
-    words, found = whole.words_of(TextRows(nb.counts_.columns["text"].lexicon, texts)), []
-    for name, threads in [(name, threads) for name in kernels.levels() for threads in (1, 4)]:
-        kernels.use_level(name)
-        with shared_threads(threads):
-            found.append([*whole.cross(cross, words, 0.3).values()])
-    kernels.use_level(kernels.levels()[0])
-    for other in found[1:]:
-        np.testing.assert_array_equal(other, found[0])
-
-
 # -- coefficients ------------------------------------------------------------------------------------------------------
 
 
@@ -145,18 +130,6 @@ def test_coefficients_lower_the_loss_on_new_texts(fitted):
     assert coefficients_of(fitted)
     assert not coefficients_of(without)
     assert log_loss(fitted, texts, y) < log_loss(without, texts, y) - 0.01
-
-
-def test_the_stated_loss_is_that_of_new_texts(fitted):
-    stated = list(fitted.tuning_.learned.loss.values())[-1]
-    assert stated == pytest.approx(log_loss(fitted, *redundant_texts(3000, 3, 3)), rel=0.1)
-
-
-def test_random_labels_get_no_coefficients():
-    texts, _ = redundant_texts(600, 4)
-    y = np.random.default_rng(5).permutation(np.repeat(["a", "b"], 300))
-    found = nv.NaiveBayes().fit(texts, y).tuning_.learned
-    assert found is None or not found.words
 
 
 def test_contributions_of_words_add_up_to_the_score(fitted):
@@ -204,13 +177,3 @@ def test_two_columns_of_texts_beside_a_number():
     whole = model.contributions(columns, 1).scores.sum(axis=1) + model.base
     wanted = model.scorer.log_joint(columns, 1)
     np.testing.assert_allclose(whole - whole[:, :1], wanted - wanted[:, :1], atol=1e-6)
-
-
-def test_words_of_a_single_row_have_no_coefficient():
-    assert frequent_words(np.array([0, 1, 1, 3, 3, 3], dtype=np.int32), 5, 2).tolist() == [1, 3]
-
-
-def test_words_that_classes_differ_in_have_the_larger_scale():
-    scales = word_scales(np.array([[8, 8], [16, 0]], dtype=np.float32), np.array([50.0, 50.0]), 0.5)
-    assert scales[0] == pytest.approx(0.25)
-    assert scales[1] > scales[0]
