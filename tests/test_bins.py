@@ -1,18 +1,14 @@
 """Numbers in bins: how they are cut, that they count as labels do, that they follow any shape, their density."""
 
-import pickle
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
-from sklearn.datasets import load_breast_cancer, load_digits
 
 import naively as nv
 from naively import Bins
-from naively.cli import main
 from naively.counting.first_look import cells_hasher
 from naively.counting.sample import KEPT, smallest_places
 from naively.data.column import Column
@@ -124,14 +120,6 @@ def test_bins_are_scored_as_labels_are(missing, estimate, smoothing):
     np.testing.assert_array_equal(nb.importance()["bits"], categories.importance()["bits"])
 
 
-def test_rows_as_dicts_find_the_same_bins():
-    nb = learned()
-    cuts = nb.schema_["skewed"].family.cuts
-    asked = pd.DataFrame({"humps": [np.nan, 0.0, -1e300], "skewed": cuts[:3], "often zero": [0.0, -0.0, 1e300]})
-    rows = [dict(zip(asked, line, strict=True)) for line in asked.to_numpy().tolist()]
-    np.testing.assert_array_equal(nb.predict_proba(rows), nb.predict_proba(asked.loc[[0, 1, 2] * 9])[:3])
-
-
 def test_counts_of_bins_add_and_subtract_and_fade():
     nb = learned()
     more = NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300])
@@ -157,18 +145,6 @@ def test_bins_of_other_cuts_do_not_add():
         from_counts(a.counts_, families={"humps": nv.Bins(cuts=[0.0])}).predict(TABLE)
 
 
-def test_a_saved_model_and_a_copy_keep_their_cuts(tmp_path):
-    nb = learned(missing="value")
-    nb.save(tmp_path / "model.parquet")
-    for other in (nv.load(tmp_path / "model.parquet"), pickle.loads(pickle.dumps(nb))):
-        assert other.schema_ == nb.schema_
-        assert other.counts_ == nb.counts_
-        np.testing.assert_array_equal(other.predict_proba(TABLE), nb.predict_proba(TABLE))
-        np.testing.assert_array_equal(other.score_samples(TABLE), nb.score_samples(TABLE))
-    assert nv.Schema.from_json(nb.schema_.to_json()) == nb.schema_
-    assert "often zero  numbers  bins (bins=16)" in str(nb.schema_)
-
-
 @pytest.mark.parametrize("model", ["textbook", "auto"])
 def test_files_are_fitted_and_scored_fold_by_fold(tmp_path, model):
     TABLE.assign(label=LABELS).to_csv(tmp_path / "rows.csv", index=False)
@@ -181,28 +157,6 @@ def test_files_are_fitted_and_scored_fold_by_fold(tmp_path, model):
     assert (np.diff([done for _, done, _ in seen]) > 0).all()
 
 
-def test_kept_counts_share_their_cuts(tmp_path):
-    for at in range(3):
-        TABLE[at * 100 : at * 100 + 100].assign(label=LABELS[at * 100 : at * 100 + 100]).to_csv(
-            tmp_path / f"{at}.csv", index=False
-        )
-    for paths, read in (("[01].csv", 2), ("*.csv", 1)):
-        nb = NaiveBayes(families=FAMILIES)
-        assert len(nv.fit_files(nb, str(tmp_path / paths), "label", keep_counts=tmp_path / "kept").read) == read
-    assert nb.counts_ == NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300]).counts_
-
-
-def test_what_goes_over_the_rows_again_keeps_the_cuts():
-    nb = learned(smoothing="auto", temperature="auto")
-    assert nb.schema_ == learned().schema_
-    some = [label if at % 3 else None for at, label in enumerate(LABELS)]
-    taught = learned(labels=some, unlabelled="em", estimate="map", smoothing=2.0)
-    assert (taught.predict(TABLE) == LABELS).mean() > 0.8
-    counts = learned(families=None).counts_  # numbers that were not counted in bins stay as they are
-    book, bells = (from_counts(counts, families=families) for families in (FAMILIES, None))
-    np.testing.assert_array_equal(book.predict_proba(TABLE), bells.predict_proba(TABLE))
-
-
 def test_the_default_model_has_them_as_categories():
     together = learned(model="auto")
     assert [column.family.name for column in together.schema_] == [column.family.name for column in learned().schema_]
@@ -212,22 +166,6 @@ def test_the_default_model_has_them_as_categories():
 
 
 # -- any shape --------------------------------------------------------------------------------------------------------
-
-
-def test_bins_follow_humps_and_skew():
-    bells, bins = (cross_validate(TABLE, LABELS, families=families) for families in (None, FAMILIES))
-    assert bins.log_loss < 0.6 * bells.log_loss
-    assert bins.accuracy > 0.88 > bells.accuracy
-
-
-@pytest.mark.parametrize(("load", "share"), [(load_breast_cancer, 0.8), (load_digits, 0.4)])
-def test_bins_are_better_than_normal_densities_on_real_numbers(load, share):
-    """Skewed sizes, and shades of grey most of which are 0."""
-    X, y = load(return_X_y=True)
-    bins = cross_validate(X, y, families={f"x{at}": "bins" for at in range(X.shape[1])})
-    bells = cross_validate(X, y)
-    assert bins.log_loss < share * bells.log_loss
-    assert bins.accuracy > bells.accuracy
 
 
 # -- density ----------------------------------------------------------------------------------------------------------
@@ -249,19 +187,6 @@ def test_the_density_of_a_row_integrates_to_one(cuts, estimate):
     inner = [mass(a + (b - a) * t, (b - a) / len(t)) for a, b in pairwise(cuts)]
     tails = [mass(cuts[0] - away, t**-2 / len(t)), mass(cuts[-1] + away, t**-2 / len(t))]
     assert sum(inner) + sum(tails) == pytest.approx(1.0, abs=1e-4)
-
-
-def test_density_beside_that_of_a_normal_density():
-    x = np.random.default_rng(0).normal(size=20_000)
-    y = np.repeat(["a", "b"], 10_000)
-    bins, bell = (NaiveBayes(families={"x": family}).fit({"x": x}, y) for family in ("bins", "gaussian"))
-    asked = {"x": np.linspace(-1.5, 1.5, 200)}
-    assert np.abs(bins.score_samples(asked) - bell.score_samples(asked)).mean() < 0.1
-    assert bins.score_samples({"x": x}).mean() == pytest.approx(bell.score_samples({"x": x}).mean(), abs=0.1)
-    np.testing.assert_allclose(bins.score_samples([{"x": None}, {"x": 0.2}]), bins.score_samples({"x": [np.nan, 0.2]}))
-    assert bins.score_samples({"x": None})[0] == pytest.approx(0.0)
-    falling = bins.score_samples({"x": [3.0, 30.0, 3e3, 1e300]})
-    assert (np.diff(falling) < -4).all()
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
@@ -301,23 +226,6 @@ def test_infinite_numbers_are_refused():
     for asked in ({"x": -np.inf}, {"x": [-np.inf] * 20}):
         with pytest.raises(InvalidInput, match="column 'x' holds infinity"):
             nb.predict(asked)
-
-
-def test_what_changed_is_reported_by_range():
-    schema = nv.Schema((nv.Column("age", "number", Bins(cuts=[18, 65])),))
-    a, b = (nv.count({"age": ages}, ["x"] * 4, schema=schema) for ages in ([3, 4, 30, None], [3, 70, 80, 90]))
-    found = nv.compare(a, b).set_index("value")["change"]
-    assert found["above 65"] == 0.75
-    assert found["(missing)"] == -0.25
-
-
-def test_the_command_takes_bins(tmp_path):
-    TABLE.assign(label=LABELS).to_csv(tmp_path / "rows.csv", index=False)
-    rows, out = str(tmp_path / "rows.csv"), str(tmp_path / "model.parquet")
-    asked = ["--target", "label", "--family", "humps=bins", "--model", "textbook"]
-    done = CliRunner().invoke(main, ["fit", rows, *asked, "-o", out])
-    assert done.exit_code == 0, done.output
-    assert nv.load(out).schema_["humps"] == learned().schema_["humps"]
 
 
 def test_bins_of_whole_numbers_are_named_by_the_numbers_that_they_hold():

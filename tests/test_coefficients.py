@@ -119,30 +119,6 @@ def test_a_fit_ends_where_its_slope_is_zero_and_scipy_ends(name, level):
     assert not values[:, small.classes :].any()  # lines are filled up with classes that are not there
 
 
-def test_cycles_lower_the_loss_and_end_where_they_gain_little():
-    small = Small(**SMALL["many rows"])
-    losses = [small.penalized(small.flat(*small.fitted(cycles)[:2]))[0] for cycles in (0, 1, 2, 5, 100)]
-    assert losses == sorted(losses, reverse=True)
-    early = small.penalized(small.flat(*small.fitted(100, 3e-3)[:2]))[0]
-    assert losses[-1] < early < losses[-1] * (1 + 1e-2)
-
-
-def test_a_table_that_is_pulled_without_end_has_no_coefficients():
-    small = Small()
-    small.pulls[1] = np.inf, 0.0, 0.0
-    values, lines, _ = small.fitted()
-    assert not values[small.starts[1] : small.starts[2]].any() + lines[1].any()
-    assert values[: small.starts[1]].any()
-
-
-def test_threads_do_not_change_a_bit(level):
-    for classes in (3, 2):
-        small = Small(rows=40_000, classes=classes, numbers=(30, 10), labels=(7, 7), seed=7)
-        for one, other in zip(small.fitted(3, threads=1), small.fitted(3, threads=4), strict=True):
-            assert one.any()
-            assert_array_equal(one, other)
-
-
 def test_levels_give_the_same_bits():
     found = []
     for name in kernels.levels():
@@ -237,12 +213,6 @@ def frame(x):
     return pd.DataFrame(x, columns=list("abcde")[: x.shape[1]])
 
 
-def balance():
-    """Return all 625 balance scales, and on which side they fall."""
-    x = np.array(np.meshgrid(*[np.arange(1, 6)] * 4)).reshape(4, -1).T
-    return frame(x), np.sign(x[:, 0] * x[:, 1] - x[:, 2] * x[:, 3])
-
-
 def sums(rows, rng):
     x = rng.integers(0, 10, (rows, 5))
     return frame(x), (x.sum(axis=1) > 22).astype(int)
@@ -303,38 +273,6 @@ def log_loss(nb, X, y):
     return -nb.predict_log_proba(X)[np.arange(len(y)), y].mean()
 
 
-@pytest.fixture(scope="module", params=MADE)
-def made(request):
-    """Return a model with coefficients, its rows, and new ones."""
-    (X, y), new = drawn_rows(request.param)
-    nb = nv.NaiveBayes().fit(X, y)
-    assert coefficients_of(nb) is not None
-    return nb, (X, y), new
-
-
-def test_comparisons_of_sums_are_learned(made):
-    """At least 97 % of new rows are right, and fewer without coefficients."""
-    nb, rows, (X, y) = made
-    accuracy = (nb.predict(X) == y).mean()
-    without = WithoutCoefficients().fit(*rows)
-    assert coefficients_of(without) is None
-    assert accuracy >= 0.97
-    assert accuracy > (without.predict(X) == y).mean()
-    assert log_loss(nb, X, y) < log_loss(without, X, y)
-
-
-def test_compared_products_are_learned():
-    """Balance scales in five folds: at least 97 % right, less without coefficients."""
-    X, y = balance()
-    fold = np.random.default_rng(0).permutation(len(y)) % 5
-    right = {}
-    for kind in (nv.NaiveBayes, WithoutCoefficients):
-        found = [kind().fit(X[fold != k], y[fold != k]).predict(X[fold == k]) == y[fold == k] for k in range(5)]
-        right[kind] = np.concatenate(found).mean()
-    assert right[nv.NaiveBayes] >= 0.97
-    assert right[WithoutCoefficients] < 0.95
-
-
 def test_triples_tell_what_no_pair_does():
     """Whether one or three of three are set."""
     rng = np.random.default_rng(0)
@@ -391,36 +329,7 @@ def test_hardly_any_coefficients_are_used_where_there_is_nothing_to_gain(draw, r
     assert used <= 2
 
 
-def test_the_summary_names_coefficients_and_the_loss_with_them(made):
-    nb, _, _ = made
-    stages = list(coefficients_of(nb).ridges)
-    assert f"coefficients: of {', '.join(coefficients_of(nb).describe())}\n" in nb.summary()
-    line = next(line for line in nb.summary().splitlines() if "log loss of held-out rows" in line)
-    assert line.endswith(f"with coefficients of {stages[-1]}")
-    losses = list(nb.tuning_.learned.loss.values())
-    assert losses[-1] < losses[-1 - len(stages)]
-
-
 # -- explanations ------------------------------------------------------------------------------------------------------
-
-
-def test_pairs_with_coefficients_are_among_the_contributions():
-    (X, y), (new, _) = drawn_rows("pairs that agree")
-    nb = nv.NaiveBayes().fit(X, y)
-    assert {(0, 1), (2, 3), (4, 5)} <= set(coefficients_of(nb).pairs)
-    assert {"c0 × c1", "c2 × c3", "c4 × c5"} <= set(nb.explain(new[:5]).columns)
-
-
-def test_missing_values_leave_out_what_they_are_part_of(made):
-    nb, _, (X, _) = made
-    X, first, third = X[:50].copy(), X.columns[0], X.columns[2]
-    X[third] = np.nan
-    X[first] = None
-    evidence = nb.explain(X)
-    gone = [at for at, name in enumerate(evidence.columns) if {first, third} & set(name.split(" × "))]
-    assert len(gone) >= 2
-    assert_allclose(np.ptp(evidence.scores[:, gone], axis=0), 0.0, atol=1e-12)  # the same whatever else a row holds
-    assert_allclose(evidence.log_joint, nb.predict_joint_log_proba(X), rtol=0, atol=1e-9)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -476,14 +385,6 @@ def test_a_file_whose_coefficients_are_damaged_is_refused(in_a_file, tmp_path, n
     reforged(path, rows=changed(DAMAGE[name]))
     with pytest.raises(UnreadableFile, match="fit the model again"):
         nv.load(path)
-
-
-def test_a_file_that_is_written_anew_with_its_coefficients_is_read(in_a_file, tmp_path):
-    data, new, answers = in_a_file
-    path = tmp_path / "model.parquet"
-    path.write_bytes(data)
-    reforged(path, rows=changed(lambda arrays, said: None))
-    assert_array_equal(nv.load(path).predict_proba(new), answers)
 
 
 # -- what is promised --------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from naively import _kernels
 from naively.counting import arrays as memory
 from naively.errors import InvalidInput, NaivelyError
 from naively.stats import (
@@ -21,9 +20,7 @@ from naively.stats import (
     CodesAccumulator,
     CountsAccumulator,
     MomentsAccumulator,
-    Table,
     TableAccumulator,
-    Tables,
 )
 
 from .strategies import checked, parts_of, state_of
@@ -132,27 +129,7 @@ def test_counts_are_exact_beyond(way: Way, power: int):
     assert (counts - once * 2.0**power).on(CLASSES).tolist() == [0, 3, 0]
 
 
-def test_cells_are_exact_beyond():
-    """A cell of a million counts as a million, 5,000 times: no cell is rounded on the way."""
-    x = np.full((5000, 2), 1_000_001, np.int64)
-    for matrix in (x, x.astype(np.float64), x.astype(np.int32), sparse.csr_array(x)):
-        accumulator = TableAccumulator(CLASSES, Axis.numbered(2))
-        memory.add_column(accumulator, matrix, np.zeros(5000, np.int32), None, 2)
-        assert accumulator.value().n.tolist() == [[5_000_005_000, 5_000_005_000]]
-
-
 # -- the same, however the rows come ------------------------------------------------------------------------------
-
-
-@every_way
-@pytest.mark.parametrize("threads", [2, 5, 16])
-def test_the_number_of_threads_does_not_matter(way: Way, threads: int):
-    """Whole rows and weighted ones: the same to the last bit."""
-    x, y = rows_of(way, 120_000)
-    weights = np.random.default_rng(1).random(len(y))
-
-    for w in (None, weights):
-        assert state_of(counted(way, x, y, w, threads)) == state_of(counted(way, x, y, w))
 
 
 @every_way
@@ -169,61 +146,6 @@ def test_order_and_batches_do_not_matter(way: Way, data: Any):
     assert_same(way, counted(way, x[order], y[order], size=size), whole)
     assert_same(way, counted(way, x[:cut], y[:cut]) + counted(way, x[cut:], y[cut:]), whole)
     assert_restored(way, whole - counted(way, x[cut:], y[cut:]), counted(way, x[:cut], y[:cut]), whole)
-
-
-@every_way
-def test_one_row_at_a_time_equals_all_at_once(way: Way):
-    """There is one way of counting, not one for rows and one for tables."""
-    x, y = rows_of(way, 3000)
-    weights = np.random.default_rng(1).random(3000)
-
-    assert_same(way, counted(way, x, y, size=1), counted(way, x, y))
-    assert counted(way, x, y, weights, size=1).agrees(counted(way, x, y, weights))
-
-
-@every_way
-def test_large_batches_equal_small_ones(way: Way):
-    """Batches that are shared out among threads count like batches that are not."""
-    x, y = rows_of(way, 150_000)
-
-    assert_same(way, counted(way, x, y, size=1000), counted(way, x, y, threads=3))
-
-
-@every_way
-def test_a_weight_is_a_number_of_rows(way: Way):
-    """Weight 2 is two rows, weight 0 is none."""
-    x, y = rows_of(way, 200)
-    weights = np.random.default_rng(1).integers(0, 4, 200)
-    repeated = np.repeat(np.arange(200), weights)
-
-    assert_same(way, counted(way, x, y, weights.astype(float)), counted(way, x[repeated], y[repeated]))
-
-
-@every_way
-def test_an_accumulator_gives_the_sum_of_its_parts(way: Way):
-    """Filling in place and adding values are the same; a value given out does not change any more."""
-    accumulator = CountsAccumulator(CLASSES, {"x": way.start()})
-    values, parts = [], []
-    for seed in range(5):
-        x, y = rows_of(way, 50, seed)
-        memory.add(accumulator, {"x": x}, y)
-        values.append((accumulator.value(), state_of(accumulator.value())))
-        parts.append(counted(way, x, y))
-
-    assert_same(way, accumulator.value(), sum(parts))
-    for at, (value, state) in enumerate(values):
-        assert state_of(value) == state
-        assert_same(way, value, sum(parts[: at + 1]))
-
-
-def test_dense_and_sparse_are_the_same():
-    """A matrix is what it holds, not how it lies in memory."""
-    x, y = rows_of(WAYS["words"], 300)
-    forms = [x, x.astype(np.uint8), np.asfortranarray(x), x.astype(np.float32), x[::-1][::-1], x.astype(np.int8)]
-    forms += [sparse.csr_array(x), sparse.csc_matrix(x), sparse.coo_array(x.astype(np.int16)).tocsr()]
-    states = [state_of(counted(WAYS["words"], form, y)) for form in forms]
-
-    assert all(state == states[0] for state in states)
 
 
 # -- codes --------------------------------------------------------------------------------------------------------
@@ -252,17 +174,6 @@ def test_columns_grow_when_higher_codes_come(seeds: list[int], sizes: list[tuple
     assert [len(table.values) for table in accumulator.value().tables] == largest.tolist()
 
 
-def test_missing_codes_count_for_nothing():
-    """Missing cells are negative, and count in no column."""
-    accumulator = CodesAccumulator(Axis(["a"]), [2, 0, 1])
-
-    assert accumulator.add(np.array([[1, -1, 0], [-5, -1, -(2**40)]]), np.zeros(2, np.int32), None, 1) == -1
-    a = Axis(["a"])
-    assert accumulator.value() == Tables(
-        (Table(a, Axis.numbered(2), [[0, 1]]), Table([], Axis.numbered(0)), Table(a, Axis.numbered(1), [[1]]))
-    )
-
-
 @pytest.mark.parametrize(("code", "holes"), [(2, True), (2**40, True), (-1, False)])
 def test_codes_without_room_refuse_their_row(code: int, holes: bool):
     """A code beyond the room of its column is refused, naming the cell; so is a missing one where none is allowed."""
@@ -271,15 +182,6 @@ def test_codes_without_room_refuse_their_row(code: int, holes: bool):
     with pytest.raises(InvalidInput, match=f"Row 1, column 0 holds {code}; its codes are 0 … 1"):
         memory.add_column(accumulator, np.array([[1, 1], [code, 1]]), np.zeros(2, np.int32), None, 1)
     assert accumulator.n.sum() == 0
-
-
-def test_making_no_room_copies_nothing():
-    """Growing to sizes that are there leaves the array as it is."""
-    accumulator = CodesAccumulator(CLASSES, [3, 4])
-    n = accumulator.n
-    accumulator = accumulator.grown(np.array([3, 2]))
-
-    assert accumulator.n is n
 
 
 # -- a failed batch -----------------------------------------------------------------------------------------------
@@ -332,30 +234,6 @@ def test_a_failed_batch_changes_nothing(changes: dict[str, Any], y: np.ndarray, 
     assert state_of(counts.value()) == before
 
 
-def test_a_sparse_matrix_out_of_order_changes_nothing():
-    """The kernel refuses indices that point outside, before the rows are counted."""
-    way = WAYS["sparse words"]
-    x, y = rows_of(way, 10)
-    counts = CountsAccumulator(CLASSES, {"x": way.start()})
-    memory.add(counts, {"x": x}, y)
-    before = state_of(counts.value())
-    x.indices[-1] = WORDS
-
-    with pytest.raises(ValueError, match="indices outside"):
-        memory.add(counts, {"x": x}, y)
-
-    assert state_of(counts.value()) == before
-
-
-def test_an_empty_batch_changes_nothing():
-    """No rows are no rows."""
-    counts = several_columns()
-    before = state_of(counts.value())
-    memory.add(counts, {name: way.rows(np.random.default_rng(0), 0) for name, way in WAYS.items()}, Y[:0])
-
-    assert state_of(counts.value()) == before
-
-
 # -- the cost of a row --------------------------------------------------------------------------------------------
 
 
@@ -379,12 +257,3 @@ def test_adding_one_row_does_not_copy_the_model(form: str):
     assert accumulator.n is table
     assert table[7].sum() == table.sum() == 600
     assert peak < 100_000  # the table takes 16 million bytes
-
-
-def test_many_weighted_rows_keep_twelve_digits():
-    """A million rows of weight 0.1 are a hundred thousand, in one batch or in many; so they can be forgotten."""
-    y, weights = np.zeros(1_000_000, np.int32), np.full(1_000_000, 0.1)
-    rows = np.zeros(1)
-    _kernels.count_rows(y, weights, rows)
-
-    assert abs(rows[0] - 100_000) <= 1e-12 * 100_000

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
-from naively import Bernoulli, Categorical, Counts, Gaussian, Poisson, Settings, Words
+from naively import Bernoulli, Settings
 from naively.counting import arrays as memory
-from naively.errors import InvalidSetting, RowRefused
+from naively.errors import InvalidSetting
 from naively.model.column_parts import empirical_prior, estimate, given_prior, uniform_prior
-from naively.model.scorer import NaiveModel, log_posterior, posterior
-from naively.stats import Axis, CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
+from naively.model.scorer import log_posterior, posterior
+from naively.stats import Axis, CountsAccumulator, TableAccumulator
 
 # -- priors -----------------------------------------------------------------------------------------------------------
 
@@ -37,16 +36,6 @@ def test_the_empirical_prior_is_the_smoothed_proportion_of_the_rows(how, imagine
     np.testing.assert_allclose(np.exp(empirical_prior(np.array(rows, float), how)), expected, rtol=1e-12)
 
 
-def test_priors_without_rows_of_weighted_rows_and_as_given():
-    """Sums of given priors that differ from 1 by rounding are mended."""
-    np.testing.assert_allclose(empirical_prior(np.zeros(4), Settings("mle")), uniform_prior(4))
-    np.testing.assert_allclose(np.exp(uniform_prior(4)), 0.25)
-    np.testing.assert_allclose(np.exp(empirical_prior(np.array([0.5, 1.5]), Settings("mle"))), [0.25, 0.75])
-    assert given_prior([0.25, 0.75], 2).tolist() == np.log([0.25, 0.75]).tolist()
-    assert given_prior([0.0, 1.0], 2).tolist() == [-np.inf, 0.0]
-    assert np.exp(given_prior([0.333333, 0.333333, 0.333334 + 1e-9], 3)).sum() == pytest.approx(1, abs=1e-15)
-
-
 @pytest.mark.parametrize(
     ("prior", "words"),
     [
@@ -63,72 +52,9 @@ def test_what_is_no_prior_is_refused(prior, words):
         given_prior(prior, 3)
 
 
-def test_the_prior_takes_a_single_lambda():
-    """An array of λ belongs to a wide column."""
-    with pytest.raises(InvalidSetting, match="smoothing holds 2 numbers, but this column takes a single λ"):
-        empirical_prior(np.ones(2), Settings(smoothing=[1.0, 2.0]))
-
-
 # -- several columns --------------------------------------------------------------------------------------------------
 
 N, CLASSES = 40, Axis.declared(["ham", "spam", "egg"])
-rng = np.random.default_rng(5)
-Y = rng.integers(0, 3, N).astype(np.int32)
-COLUMNS = {
-    "colour": rng.integers(0, 3, (N, 2)),
-    "flags": (rng.random((N, 4)) < 0.3).astype(float),
-    "words": sparse.csr_array(rng.poisson(0.5, (N, 6)).astype(float)),
-    "size": rng.normal(3, 2, (N, 2)),
-    "calls": rng.poisson(2, (N, 1)).astype(float),
-}
-FAMILIES = {"colour": Categorical(), "flags": Bernoulli(), "words": Words(), "size": Gaussian(), "calls": Poisson()}
-
-
-def counted() -> Counts:
-    accumulator = CountsAccumulator(
-        CLASSES,
-        {
-            "colour": CodesAccumulator(CLASSES, [3, 3]),
-            "flags": TableAccumulator(CLASSES, Axis.numbered(4), 0.0),
-            "words": TableAccumulator(CLASSES, Axis.numbered(6)),
-            "size": MomentsAccumulator(CLASSES, Axis.numbered(2)),
-            "calls": MomentsAccumulator(CLASSES, Axis.numbered(1)),
-        },
-    )
-    memory.add(accumulator, COLUMNS, Y)
-    return accumulator.value()
-
-
-@pytest.mark.parametrize("how", [Settings("mle"), Settings("map", 2.0), Settings("bayes")], ids=lambda h: h.estimate)
-def test_columns_of_different_families_add_up(how):
-    model = estimate(counted(), FAMILIES, how, uniform_prior(3))
-    joint = model.log_joint(COLUMNS)
-    expected = np.tile(model.log_prior, (N, 1))
-    for name, likelihood in model.likelihoods.items():
-        expected += likelihood.log_likelihood(COLUMNS[name])
-    assert (np.isfinite(joint) == np.isfinite(expected)).all()
-    assert np.isfinite(joint).any(axis=1).all()
-    # The multinomial coefficient is the same for all classes, and left out of the joint.
-    np.testing.assert_allclose(
-        log_posterior(joint, model.log_prior), log_posterior(expected, model.log_prior), atol=1e-9
-    )
-
-
-def test_a_model_is_made_from_counts_alone():
-    """Smoothing changes after counting, threads change no bit, and without columns the prior remains."""
-    counts = counted()
-    half = counts * 0.5
-    strong, weak = (estimate(counts, FAMILIES, Settings(smoothing=s), uniform_prior(3)) for s in (50.0, 1.0))
-    again = estimate(half + half, FAMILIES, Settings(), uniform_prior(3))
-    assert not np.allclose(strong.log_joint(COLUMNS), weak.log_joint(COLUMNS))
-    np.testing.assert_allclose(again.log_joint(COLUMNS), weak.log_joint(COLUMNS), rtol=1e-12)
-    assert (weak.log_joint(COLUMNS, 2) == weak.log_joint(COLUMNS)).all()
-    for name, likelihood in weak.likelihoods.items():
-        assert likelihood.describe(name).startswith(name)
-        assert likelihood.describe(name).endswith(".")
-    assert weak.likelihoods["colour"].describe("colour").count("\n") == 1
-    model = NaiveModel(CLASSES, np.log([0.5, 0.25, 0.25]), {})
-    assert posterior(model.log_joint({"size": COLUMNS["size"]}), model.log_prior)[0].tolist() == [0.5, 0.25, 0.25]
 
 
 # -- the posterior ----------------------------------------------------------------------------------------------------
@@ -178,9 +104,3 @@ def test_fifty_thousand_flags_do_not_underflow():
     for row, line in enumerate(np.vstack([x, none])):
         expected = [np.log(np.where(line, q, 1 - np.array(q))).sum() + np.log(0.5) for q in exact]
         np.testing.assert_allclose(joint[row], expected, rtol=1e-11)
-
-
-@pytest.mark.parametrize("made", [posterior, log_posterior])
-def test_a_log_joint_that_is_no_number_is_refused(made):
-    with pytest.raises(RowRefused, match="Row 1 holds infinity or no number; only finite numbers can be scored"):
-        made(np.array([[0.0, -1.0], [np.nan, 0.0]]), np.log([0.5, 0.5]))

@@ -15,11 +15,7 @@ from naively import _kernels as kernels
 from naively.counting.counter import TableCounter
 from naively.counting.rows import count_rows, labeled_rows
 from naively.counting.sampled_rows import counted_blocks
-from naively.model.default.bins import measured_column, merged_bins
-from naively.model.default.grid import LEVEL_STEPS, Grid
-from naively.model.default.joint_counts import PRODUCT_UNIT, count_jointly
-from naively.model.recipe import RECIPE
-from naively.stats.arithmetic import subtract
+from naively.model.default.joint_counts import count_jointly
 
 from .strategies import checked
 
@@ -93,45 +89,7 @@ def test_subtraction_gives_back_the_rest_to_the_bit(laid_out, seed, size):
                 assert (np.abs(found.ssd - part[0].columns[name].ssd) <= 1e-12 * squares).all()
 
 
-def test_other_weights_agree_up_to_rounding(laid_out):
-    weights = np.random.default_rng(3).random(600)
-    (a, joint_a), (b, joint_b) = (
-        counted(laid_out, rows, sample_weight=weights) for rows in (np.arange(300), np.arange(300, 600))
-    )
-    once, joint = counted(laid_out, np.arange(600), sample_weight=weights)
-    assert (a + b).agrees(once)
-    assert (b + a).agrees(once)
-    assert np.allclose((joint_a + joint_b).products, joint.products)
-
-
-def test_threads_change_no_bit(laid_out):
-    one, two = (counted(laid_out, np.arange(600), threads=threads)[1] for threads in (1, 2))
-    assert same_bits(one, two)
-
-
 # -- why sums are exact ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rows", [2, 40, 199, 200, 201, 5000])
-@pytest.mark.parametrize("tail", [1.0, 1e6])
-def test_levels_are_whole_steps_and_bounded(rows, tail):
-    rng = np.random.default_rng(rows)
-    x = rng.normal(size=rows)
-    x[: max(rows // 100, 1)] *= tail
-    weights = np.ones(rows)
-    grid = Grid((merged_bins("x", measured_column(x, weights, RECIPE), 8, RECIPE),), ())
-    asked = np.concatenate([x, [-1e300, 1e300, -np.inf, np.inf, np.nan]])[:, None]
-    level = grid.encode(np.asfortranarray(asked), np.zeros((len(asked), 0), np.int32)).level
-    assert np.array_equal(level * LEVEL_STEPS, np.rint(level * LEVEL_STEPS))
-    assert np.abs(level).max() < 16
-    assert level[-1] == 0
-    assert PRODUCT_UNIT == LEVEL_STEPS**-2
-
-
-def test_a_small_rest_of_whole_steps_is_kept():
-    before = np.array([1e6 + PRODUCT_UNIT, 1e6 + 0.1, 2.0**40])
-    taken = np.array([1e6, 1e6 + 0.1 - 1e-8, 2.0**40 - 2.0**-12])
-    assert subtract(before, taken, unit=PRODUCT_UNIT).tolist() == [PRODUCT_UNIT, 0.0, 0.0]
 
 
 # -- the kernels -----------------------------------------------------------------------------------------------------
@@ -177,26 +135,3 @@ def test_the_bin_of_a_number_is_how_many_cuts_lie_below_it(numbers, cuts):
     out = np.empty(x.shape, dtype=np.int32)
     kernels.bin_numbers(x, cuts, np.array([0, len(cuts)], dtype=np.int64), out, 1)
     assert out[:, 0].tolist() == [-1 if v != v else int((cuts < v).sum()) for v in x[:, 0]]
-
-
-@pytest.mark.usefixtures("level")
-@pytest.mark.parametrize("weighted", [False, True])
-def test_single_rows_are_counted_as_many_at_once(weighted):
-    rng, offsets = np.random.default_rng(2), np.arange(0, 41, 10)
-    codes, numbers = rng.integers(-1, 11, (400, 4)).astype(np.int32), rng.integers(-4, 5, (400, 2)) / 4
-    y, weights = rng.integers(0, 2, 400).astype(np.int32), rng.integers(1, 5, 400) / 2 if weighted else None
-    at_once, singly = np.zeros((2, 2, 43, 43))
-    kernels.count_products(codes, offsets, numbers, y, weights, at_once)
-    for row in range(400):
-        one = slice(row, row + 1)
-        own = None if weights is None else weights[one]
-        kernels.count_products(codes[one], offsets, numbers[one], y[one], own, singly)
-    assert np.array_equal(singly, at_once)
-
-
-@pytest.mark.parametrize(
-    ("half", "places", "out"), [(3, [0, 1, 3], 3), (3, [0, -1], 3), (1, [0, 1], 3), (3, range(3), 2)]
-)
-def test_products_of_other_classes_are_refused(half, places, out):
-    with pytest.raises(ValueError, match=r"must|not there"):
-        kernels.mirror_products(np.zeros((half, 4, 4)), np.array(places), np.zeros((out, 4, 4)))

@@ -6,13 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import sparse
-from scipy.stats import beta
 
-import naively as nv
 from naively.errors import InvalidInput, InvalidSetting
-from naively.estimator.answers import source_of
-from naively.explain.interval import log_joint_cumulants, prior_cumulants
 
 from .posterior_draws import cells, drawn
 from .table_cases import KINDS as TABLES
@@ -73,63 +68,6 @@ def test_an_interval_is_the_middle_of_what_is_drawn(kind, rows, classes):
     assert inside.max(initial=0.9) < (0.93 if rows >= 20 else 0.97)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.99])
-def test_other_levels_are_other_quantiles(level):
-    nb, _, asked, draw = made("mixed", 200, 4)
-    p, (low, high) = draw(DRAWS), nb.predict_interval(asked, level)
-    assert np.abs(low - np.quantile(p, (1 - level) / 2, axis=0)).max() < 0.03
-    assert np.abs(high - np.quantile(p, (1 + level) / 2, axis=0)).max() < 0.03
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_cumulants_add_up_to_what_is_predicted(kind):
-    """Over factorials they are log E[P(row, class)], as bayes predicts; the fifth is nothing where all is frequent.
-
-    Of words that holds for a row of a single one.
-    """
-    nb, table, asked, _ = made(kind, 20_000, 2)
-    for name, family in KINDS[kind].items():
-        if family in ("words", "categorical"):  # labels that both classes have
-            asked[name] = np.eye(ASKED, 12) if family == "words" else table[name][: 2 * ASKED : 2]
-    model = nb.fitted_.model
-    prior = prior_cumulants(model.textbook, nb.counts_.rows, 1.0)
-    (cumulants,) = model.each_block(
-        lambda _, columns: log_joint_cumulants(model.textbook, columns, 1, prior), source_of(nb.fitted_, asked)[0], 1
-    )
-    predicted = cumulants.mean + cumulants.variance / 2 + cumulants.third / 6 + cumulants.fourth / 24
-    joint = nb.predict_joint_log_proba(asked)
-    np.testing.assert_allclose(predicted[:, 0] - predicted[:, 1], joint[:, 0] - joint[:, 1], rtol=0, atol=1e-9)
-
-
-def test_proportions_of_a_flag_are_uncertain_in_part():
-    """A cell that is half there takes half of both logarithms."""
-    rng = np.random.default_rng(3)
-    x, y = rng.random((40, 3)).round(1), np.arange(40) % 2
-    nb = book(families={"x": nv.Bernoulli(threshold=None)}, prior="uniform").fit({"x": x}, y)
-    draws = np.zeros((DRAWS, ASKED, 2))
-    for k in range(2):
-        n = x[y == k].sum(axis=0)
-        p = rng.beta(n + 1, (y == k).sum() - n + 1, (DRAWS, 3))
-        draws[:, :, k] = np.log(p) @ x[:ASKED].T + np.log1p(-p) @ (1 - x[:ASKED]).T
-    p = 1 / (1 + np.exp(draws[:, :, 1] - draws[:, :, 0]))
-    for given in (x[:ASKED], sparse.csr_array(x[:ASKED])):
-        low, high = nb.predict_interval({"x": given})
-        assert np.abs(low[:, 0] - np.quantile(p, 0.05, axis=0)).max() < 0.01
-        assert np.abs(high[:, 0] - np.quantile(p, 0.95, axis=0)).max() < 0.01
-
-
-def test_complements_are_drawn_from_the_other_classes():
-    """A class is scored by the words of all others; of two classes, by those of the other one."""
-    rng = np.random.default_rng(4)
-    x, y = rng.poisson(1.0, (30, 5)).astype(float), np.arange(30) % 2
-    x[:, 0] += y
-    nb = book(families={"x": nv.Words(complement=True)}, prior="uniform").fit({"x": x}, y)
-    scores = [-np.log(rng.dirichlet(x[y != k].sum(axis=0) + 1, DRAWS)) @ x[:ASKED].T for k in range(2)]
-    p, (low, high) = 1 / (1 + np.exp(scores[1] - scores[0])), nb.predict_interval({"x": x[:ASKED]})
-    assert np.abs(low[:, 0] - np.quantile(p, 0.05, axis=0)).max() < 0.02
-    assert np.abs(high[:, 0] - np.quantile(p, 0.95, axis=0)).max() < 0.02
-
-
 # -- laws --------------------------------------------------------------------------------------------------------------
 
 each_kind = pytest.mark.parametrize("kind", TABLES)
@@ -160,16 +98,6 @@ def test_an_interval_lies_between_0_and_1_and_holds_the_prediction(kind, setting
     ends = [nb.predict_interval(table, level) for level in (1e-9, 0.2, 0.5, 0.9, 0.99, 1 - 1e-12)]
     for (low, high), (lower, higher) in pairwise(ends):
         assert ((lower <= low) & (higher >= high)).all()
-
-
-@each_kind
-def test_the_estimate_moves_the_prediction_and_not_the_posterior(kind):
-    """Under mle and bayes with the same λ the interval is the same, except that it holds the prediction."""
-    (bayes, table), (mle, _) = fitted(kind), fitted(kind, "mle")
-    predicted = [nb.predict_proba(table) for nb in (bayes, mle)]
-    (low, high), (other_low, other_high) = (nb.predict_interval(table) for nb in (bayes, mle))
-    np.testing.assert_array_equal(np.minimum(low, predicted[1]), np.minimum(other_low, predicted[0]))
-    np.testing.assert_array_equal(np.maximum(high, predicted[1]), np.maximum(other_high, predicted[0]))
 
 
 @each_kind
@@ -211,13 +139,6 @@ def test_a_missing_cell_and_a_given_prior_are_certain(prior):
     np.testing.assert_allclose(low, nb.predict_proba(dict.fromkeys(table)), rtol=1e-12)
 
 
-def test_an_empirical_prior_alone_is_a_beta():
-    """Without any column, the share of a class has the quantiles of its Beta posterior."""
-    nb = book(columns=[]).fit({"x": [0.0] * 30}, ["yes"] * 9 + ["no"] * 21)
-    low, high = nb.predict_interval({"x": 0.0}, level=0.8)
-    np.testing.assert_allclose([low[0, 1], high[0, 1]], beta(10, 22).ppf([0.1, 0.9]), atol=1e-3)
-
-
 @pytest.mark.parametrize("family", ["categorical", "bernoulli", "words"])
 def test_without_smoothing_a_value_without_rows_is_ruled_out_for_certain(family):
     """λ = 0 leaves no doubt about what was never seen; under mle with λ = 1 there is some."""
@@ -229,27 +150,6 @@ def test_without_smoothing_a_value_without_rows_is_ruled_out_for_certain(family)
     low, high = nb.set_params(smoothing=1.0).predict_interval({"x": ask})
     assert low[0, 0] == 0.0  # mle says so, and the interval holds it
     assert 0.05 < high[0, 0] < 0.9
-
-
-@pytest.mark.parametrize("family", ["categorical", "gaussian", "poisson", "bernoulli", "words"])
-def test_of_a_class_without_rows_nothing_is_known_without_smoothing(family):
-    rng = np.random.default_rng(1)
-    column, ask = (cells(family, np.arange(n) % 2, rng) for n in (20, 3))
-    ask = [value or "red" for value in ask] if family == "categorical" else np.nan_to_num(ask, nan=1.0)
-    how = {"smoothing": 0.0, "prior": "uniform", "estimate": "mle", "classes": [0, 1, 2]}
-    low, high = (
-        book(families=named({"x": family}), **how).fit({"x": column}, np.arange(20) % 2).predict_interval({"x": ask})
-    )
-    assert (low[:, 2] < 1e-6).all()
-    assert (high[:, 2] > 1 - 1e-6).all()
-
-
-def test_a_row_that_rules_out_every_class_gets_the_prior_and_a_single_class_is_certain():
-    nb = book(smoothing=0.0, prior={"no": 0.7, "yes": 0.3}).fit({"x": ["a", "b"], "y": ["c", "d"]}, ["no", "yes"])
-    low, high = nb.predict_interval({"x": "a", "y": "d"})
-    np.testing.assert_allclose([low[0], high[0]], [[0.7, 0.3]] * 2, rtol=1e-12)
-    low, high = book().fit({"x": [1.0, 2.0]}, ["only", "only"]).predict_interval({"x": 1.5})
-    assert (low.tolist(), high.tolist()) == ([[1.0]], [[1.0]])
 
 
 @pytest.mark.parametrize("far", [1e3, 1e80, 1e149])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import naively as nv
-from naively import _kernels as kernels
 from naively.errors import InvalidInput, RowRefused
 from naively.model.column_parts import LABELS
 
@@ -76,36 +75,6 @@ def test_codes_of_every_type_and_layout_are_left_out_alike(dtype):
     np.testing.assert_allclose(got, one_by_one(nb, x, y, None, some), rtol=1e-9, atol=1e-9)
 
 
-def test_few_rows_of_a_large_table_are_left_out_as_many_are():
-    rng = np.random.default_rng(4)
-    x, y = rng.integers(0, 300, (ROWS, 2)), rng.integers(0, 40, ROWS)
-    nb = book(families={"x0": "categorical", "x1": "categorical"}).fit(x, y)
-    whole = nb.leave_one_out(x, y).posterior
-    np.testing.assert_array_equal(nb.leave_one_out(x[:50], y[:50]).posterior, whole[:50])
-
-
-def test_more_columns_than_one_product_holds():
-    rng = np.random.default_rng(5)
-    x, y = rng.normal(size=(40, 1_300)) * 10.0 ** rng.integers(-100, 100, 1_300), np.arange(40) % 2
-    nb = book().fit(x, y)
-    found = nb.fitted_.model.textbook.likelihoods["\0numbers 0"]
-    got = found.leave_one_out(x, y.astype(np.int32))
-    for row in (0, 39):
-        rest = nb.counts_ - nv.count(x[[row]], y[[row]], schema=nb.schema_)
-        other = nv.NaiveBayes.from_counts(rest, nb.schema_).fitted_.model.textbook.likelihoods["\0numbers 0"]
-        np.testing.assert_allclose(got[row], other.log_likelihood(x[[row]])[0], rtol=1e-9)
-
-
-def test_many_columns_of_labels_multiply_without_underflow():
-    rng = np.random.default_rng(6)
-    x, y = rng.permuted(np.tile(np.arange(200) % 50, (600, 1)), axis=1).T, np.arange(200) % 2
-    nb = book(families={f"x{j}": "categorical" for j in range(600)}).fit(x, y)
-    tables = nb.fitted_.model.textbook.likelihoods[LABELS]
-    got = tables.leave_one_out(x.astype(np.int32), y.astype(np.int32))
-    alone = [tables.column(j).leave_one_out(x[:, [j]], y.astype(np.int32)) for j in range(600)]
-    np.testing.assert_allclose(got, np.sum(alone, axis=0), rtol=1e-12)
-
-
 def test_the_first_row_that_cannot_have_been_counted_is_refused():
     x, y = numbers(2)
     nb = book().fit(x, y)
@@ -119,13 +88,3 @@ def test_the_first_row_that_cannot_have_been_counted_is_refused():
         InvalidInput, match="Row 1 was never counted: its value was not counted as often with its class"
     ):
         labels.leave_one_out(np.array([[0], [1], [1]], np.int32), np.array([0, 0, 1], np.int32))
-
-
-def test_levels_agree(level):
-    x, y = numbers(6, allow_missing=0.05)
-    nb = book().fit(x, y)
-    got = nb.leave_one_out(x, y).posterior
-    kernels.use_level("baseline")
-    plain = nb.leave_one_out(x, y).posterior
-    kernels.use_level(level)
-    np.testing.assert_allclose(got, plain, rtol=1e-9, atol=1e-12)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from naively.counting import arrays as memory
 from naively.errors import NumberTooLarge
-from naively.stats import Axis, Counts, CountsAccumulator, Moments, MomentsAccumulator
+from naively.stats import Axis, CountsAccumulator, Moments, MomentsAccumulator
 
-from .strategies import checked, counted_moments, state_of
+from .strategies import checked, state_of
 
 ROWS = 200_000
 CLASSES = Axis(["a", "b", "c"])
@@ -63,55 +63,6 @@ def test_the_variance_keeps_its_digits(means: tuple[float, ...], size: int):
     assert error_of(in_batches(x, y, None, size), x, y) <= 1e-12
 
 
-@far_and_apart
-def test_parts_merge_without_loss(means: tuple[float, ...]):
-    """Moments of 64 parts, added in a random order, are those of all rows."""
-    x, y = rows_around(means)
-    parts = [in_batches(*part, None, ROWS) for part in zip(np.array_split(x, 64), np.array_split(y, 64), strict=True)]
-
-    for seed in range(3):
-        merged = sum(parts[i] for i in np.random.default_rng(seed).permutation(64))
-        assert error_of(merged, x, y) <= 1e-12
-
-
-@far_and_apart
-def test_half_of_the_rows_can_be_forgotten(means: tuple[float, ...]):
-    """What is left has its own mean and variance."""
-    x, y = rows_around(means)
-    half = slice(0, ROWS // 2)
-    rest = in_batches(x, y, None, ROWS) - in_batches(x[half], y[half], None, 1000)
-
-    assert error_of(rest, x[ROWS // 2 :], y[ROWS // 2 :]) <= 1e-9
-
-
-def test_sorted_rows_are_no_worse():
-    """The first rows may lie at the very end of all; what they suggest is only where to measure from."""
-    x, y = rows_around(MEANS["one mean"])
-    order = np.argsort(x[:, 0])
-
-    assert error_of(in_batches(x[order], y[order], None, ROWS), x, y) <= 1e-12
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int64])
-def test_other_types_are_summed_in_float64(dtype: Any):
-    """float32 holds 7 digits; the sums of such numbers hold 15."""
-    x, y = rows_around((1e4, 1e4, 1e4))
-    x = x.astype(dtype)
-
-    assert error_of(in_batches(x, y, None, ROWS), x, y) <= 1e-12
-
-
-def test_one_outlier_in_front_spoils_nothing():
-    """The first row may be far off: the mean of several rows is what is measured from."""
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(0, 1, (30_000, 1)), rng.integers(0, 3, 30_000).astype(np.int32)
-    for k in range(3):
-        x[np.argmax(y == k)] = 1e8
-
-    assert error_of(in_batches(x, y, None, ROWS), x, y) <= 1e-12
-    assert error_of(in_batches(x, y, None, 1000), x, y) <= 1e-12
-
-
 def test_one_outlier_that_comes_alone_spoils_nothing():
     """The same when the outlier was the only row of its batch."""
     rng = np.random.default_rng(0)
@@ -146,25 +97,6 @@ def test_nan_is_a_missing_value():
         assert np.allclose(alone.mean[:, 0], found.mean[:, column], rtol=1e-14, atol=0)
 
 
-def test_a_class_of_missing_values_has_no_numbers():
-    """Mean and variance of nothing are 0, and its class is not there unless it is declared."""
-    x = np.array([[np.nan], [1.0], [np.nan], [3.0]])
-
-    met = counted_moments(Axis(["a", "b"]), ["x"], [0, 1, 0, 1], x)
-    assert met == counted_moments(Axis(["b"]), ["x"], [0, 0], x[1::2])
-    declared = counted_moments(Axis.declared(["a", "b"]), ["x"], [0, 1, 0, 1], x)
-    assert np.stack([declared.n, declared.mean, declared.variance]).tolist() == [[[0], [2]], [[0], [2]], [[0], [1]]]
-
-
-def test_a_column_may_begin_with_many_missing_values():
-    """Where the first number stands does not matter."""
-    x, y = rows_around(MEANS["one mean"])
-    x, y = x[:5000].copy(), y[:5000]
-    x[:500] = np.nan
-
-    assert error_of(in_batches(x, y, None, ROWS), x, y) <= 1e-12
-
-
 @pytest.mark.parametrize("size", [1000, 7])
 def test_a_weight_is_a_number_of_rows(size: int):
     """Weight 3 is three rows, weight 0 is none: also where the numbers are far from the others or are no numbers."""
@@ -181,44 +113,7 @@ def test_a_weight_is_a_number_of_rows(size: int):
     assert in_batches(x, y, weights * 0.25, size).agrees(expected * 0.25)
 
 
-def test_rows_of_no_weight_leave_nothing_behind():
-    """A batch that weighs nothing does not even say where to measure from."""
-    x, y = rows_around(MEANS["one mean"])
-    x, y = x[:3000], y[:3000]
-    accumulator = MomentsAccumulator(CLASSES, Axis.numbered(1))
-    accumulator.add(np.full((10, 1), -1e12), y[:10], np.zeros(10), 1)
-    assert accumulator.value() == Moments([], Axis.numbered(1))
-    accumulator.add(x, y, None, 1)
-
-    assert state_of(accumulator.value()) == state_of(in_batches(x, y, None, ROWS))
-
-
-def test_a_row_of_hardly_any_weight_has_hardly_any_effect():
-    """The variance keeps its digits when a row far off weighs next to nothing."""
-    x, _ = rows_around(MEANS["one mean"])
-    x, weights = x[:1000].copy(), np.ones(1000)
-    x[0], weights[0] = 0.0, 1e-20  # adds 1e-7 to a sum of squares of 1000
-    found = counted_moments(Axis(["a"]), ["x"], np.zeros(1000), x, weights)
-    exact, w = x[:, 0].astype(np.longdouble), weights.astype(np.longdouble)
-    variance = (w * (exact - (w * exact).sum() / w.sum()) ** 2).sum() / w.sum()
-
-    assert abs(found.variance[0, 0] - variance) <= 1e-12 * variance
-
-
 # -- the same, however the rows come ------------------------------------------------------------------------------
-
-
-@far_and_apart
-@pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
-@pytest.mark.parametrize("threads", [2, 3, 7])
-def test_the_number_of_threads_does_not_matter(means: tuple[float, ...], weighted: bool, threads: int):
-    """Not even in the last bit."""
-    x, y = rows_around(means)
-    x = np.column_stack([x, -x[::-1]])
-    weights = np.random.default_rng(3).random(ROWS) if weighted else None
-    one, many = (counted_moments(CLASSES, ["u", "v"], y, x, weights, threads=n) for n in (1, threads))
-
-    assert state_of(one) == state_of(many)
 
 
 @settings(checked, max_examples=60)
@@ -249,24 +144,6 @@ def test_order_and_batches_do_not_matter(
         assert np.allclose(found.mean, whole.mean, rtol=1e-14, atol=1e-12)
 
 
-def test_moments_can_be_given_by_mean_and_variance():
-    """Moments.of restores what is known of rows that are gone."""
-    x, y = rows_around(MEANS["means far apart"])
-    counted = in_batches(x[:100], y[:100], None, ROWS)
-
-    assert Moments.of(CLASSES, Axis.numbered(1), n=counted.n, mean=counted.mean, variance=counted.variance) == counted
-
-
-def test_all_classes_together_are_one():
-    """overall() forgets the classes and keeps the numbers."""
-    x, y = rows_around(MEANS["means far apart"])
-    overall = in_batches(x, y, None, ROWS).overall()
-
-    assert overall.n.tolist() == [[ROWS]]
-    assert np.isclose(overall.mean, x.astype(np.longdouble).mean().astype(float), rtol=1e-13)
-    assert np.isclose(overall.variance, x.astype(np.longdouble).var().astype(float), rtol=1e-12)
-
-
 # -- too large ----------------------------------------------------------------------------------------------------
 
 
@@ -285,13 +162,3 @@ def test_numbers_beyond_1e150_are_refused(number: Any):
 
     assert (caught.value.column, caught.value.value) == ("mass", number)
     assert state_of(accumulator.value()) == before
-
-
-def test_numbers_up_to_1e150_are_counted():
-    """The largest that are taken have a finite variance, and so have the smallest."""
-    accumulator = CountsAccumulator(CLASSES, {"x": MomentsAccumulator(CLASSES, Axis.numbered(2))})
-    memory.add(accumulator, {"x": np.array([[1e150, 1e-300], [-1e150, -1e-300]])}, np.zeros(2, np.int32))
-    counts: Counts = accumulator.value()
-
-    assert counts.columns["x"].mean.tolist() == [[0, 0]]
-    assert np.allclose(counts.columns["x"].variance, [[1e300, 0]], rtol=1e-12)

@@ -9,7 +9,6 @@ from scipy import sparse
 
 import naively as nv
 from naively import _kernels as kernels
-from naively.model.column_parts import LABELS
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
 from .strategies import laid_out
@@ -69,18 +68,6 @@ def test_a_row_gets_the_same_bits_alone_and_among_others(level, case, classes):
         assert_rows_stand_alone(lambda begin, end, ask=ask: ask(X[begin:end]))
 
 
-@each_case
-def test_many_rows_get_the_bits_of_few(level, case):
-    """Many blocks and threads, the last block short; parts of other sizes begin elsewhere within a block."""
-    make, X = CASES[case]
-    model = make(n_jobs=2).fit(X, labels_of(5))
-    many = X[MANY]
-    for operation in OPERATIONS:
-        ask = getattr(model, operation)
-        parts = [ask(many[begin : begin + 1_237]) for begin in range(0, len(MANY), 1_237)]
-        assert_array_equal(np.concatenate(parts), ask(many))
-
-
 def table() -> dict[str, np.ndarray]:
     """Return a table of numbers, labels and missing values."""
     numbers = np.where(RNG.random(NUMBERS.shape) < 0.05, np.nan, NUMBERS)
@@ -128,16 +115,6 @@ def test_a_row_is_left_out_with_the_same_bits_alone_and_among_others(level, esti
                     x[begin:end], y[begin:end], None if w is None else w[begin:end]
                 )
             )
-
-
-def test_codes_are_left_out_with_the_same_bits_alone_and_among_others(level):
-    y = labels_of(5).astype(np.int32)
-    families = {f"x{j}": "categorical" for j in range(CODES.shape[1])}
-    model = book(families=families).fit(CODES, y).fitted_.model.textbook
-    tables = model.likelihoods[LABELS]
-    places = [table.values.places(CODES[:, j]) for j, table in enumerate(tables.tables)]
-    codes = np.stack(places, axis=1).astype(np.int32)
-    assert_rows_stand_alone(lambda begin, end: tables.leave_one_out(codes[begin:end], y[begin:end]))
 
 
 # -- one level beside another ------------------------------------------------------------------------------------------

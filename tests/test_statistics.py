@@ -184,21 +184,6 @@ def test_numbers_never_counted_cannot_be_taken_away(numbers: list[float], taken:
         whole - part
 
 
-@checked
-@given(
-    number=st.floats(-1e6, 1e6),
-    weights=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=40),
-    data=st.data(),
-)
-def test_equal_numbers_can_be_taken_away_however_they_were_counted(number: float, weights: list[float], data: Any):
-    one = Axis(["egg"])
-    part = counted_moments(one, ["size"], [0] * len(weights), [number] * len(weights), weights)
-    row_by_row = sum(counted_moments(one, ["size"], [0], [number], [w]) for w in data.draw(st.permutations(weights)))
-    assert row_by_row + part == row_by_row + part
-    assert row_by_row - part == part * 0
-    assert part - row_by_row == part * 0
-
-
 # -- labels -------------------------------------------------------------------------------------------------------
 
 
@@ -235,56 +220,6 @@ def reworded(words: WordTable, data: Any) -> WordTable:
     lexicon = TextReader(IN_PAIRS, [words.values.labels[at] for at in order], fixed=words.lexicon.fixed)
     times, texts = (np.ascontiguousarray(part[:, order]) for part in (words.n, words.n_texts))
     return WordTable(words.classes, lexicon, times, texts)
-
-
-def test_words_that_a_lexicon_learns_later_change_nothing():
-    lexicon = TextReader(Tokens(), ["win", "cheap"])
-    words = WordTable(Axis(["ham"]), lexicon, np.array([[1.0, 2]]), np.array([[1.0, 1]]))
-    before = state_of(words), copy.deepcopy(words)
-    lexicon.read(["an egg", "all of them"], learn=True)
-    after = WordTable(Axis(["ham"]), lexicon, words.times.copy(), words.texts.copy())
-    assert len(lexicon) == 7
-    assert after == words == before[1]
-    assert state_of(after) == before[0]
-    assert state_of(words + before[1]) == state_of(words * 2)
-
-
-def test_labels_of_any_type_have_one_order():
-    labels = [None, "b", 10, ("x", 1), "a", 2.5, np.int64(3), True, -1]
-    assert list(Axis(labels).labels) == [-1, True, 2.5, 3, 10, "a", "b", ("x", 1), None]
-    assert Axis([5, 1]) | Axis([np.int64(1)]) == Axis([np.int64(1)]) | Axis([5, 1])
-
-
-def test_labels_with_nothing_left_disappear():
-    rest = TABLE - Table(["spam"], ["cheap", None], [[3, 2]])
-    assert rest == Table(["ham"], ["cheap", "hello"], [[1, 4]])
-    assert list((rest - rest).classes.labels) == list((rest - rest).values.labels) == []
-    assert list((SIZES - Moments.of(["ham"], ["size"], n=[[2]], mean=[[5]], variance=[[1]])).classes.labels) == ["spam"]
-    assert list((Counts(["a", "b"], [1, 2], {}) - Counts(["b"], [2], {})).classes.labels) == ["a"]
-
-
-def test_declared_labels_stay():
-    declared = Table(Axis.declared(["no", "yes"]), Axis.numbered(2), [[0, 1], [0, 0]])
-    assert (declared - declared).n.tolist() == [[0, 0], [0, 0]]
-    assert (declared * 0).classes == Axis.declared(["yes", "no"])
-    assert (declared - Table(["no"], Axis.numbered(4), [[0, 1, 0, 0]])).values == Axis.numbered(2)
-    assert (Table(["no"], ["x"], [[2]]) - Table(Axis.declared(["no", "yes"]), ["x"], [[2], [0]])) == Table()
-
-
-def test_numbered_labels_are_labels():
-    assert Axis.numbered(3) == Axis.declared([2, 0, 1])
-    assert Axis.numbered(2) | Axis.numbered(4) == Axis.numbered(4)
-    assert Axis.numbered(3).places([2, 1.0, np.int64(0), 3, -1, "1", None]).tolist() == [2, 1, 0, -1, -1, -1, -1]
-    assert isinstance(Axis.numbered(3).place(1.0), int)
-    assert Table(["a"], Axis.numbered(2), [[1, 2]]) + Table(["a"], [1, "x"], [[3, 4]]) == Table(
-        ["a"], Axis(["x"], range(2)), [[1, 5, 4]]
-    )
-
-
-def test_counts_can_be_laid_out_for_other_labels():
-    assert TABLE.on(Axis(["spam"]), Axis(["cheap", "win"])).tolist() == [[3, 0]]
-    assert Counts(["a", "b"], [1, 2], {}).on(Axis(["b", "c"])).tolist() == [2, 0]
-    assert SIZES.on(Axis(["egg", "spam"])).mean.tolist() == [[0], [7]]
 
 
 # -- weights ------------------------------------------------------------------------------------------------------
@@ -407,37 +342,6 @@ def test_equal_means_same_labels_and_same_counts(kind: Kind, data: Any):
         hash(a)
 
 
-def test_declaring_a_label_makes_a_difference():
-    assert Table(Axis.declared(["a"]), ["x"], [[1]]) != Table(["a"], ["x"], [[1]])
-
-
-def test_agreeing_is_up_to_rounding():
-    rounded = Table(["a"], ["x"], [[0.1 + 0.2]])
-    assert rounded != Table(["a"], ["x"], [[0.3]])
-    assert rounded.agrees(Table(["a"], ["x"], [[0.3]]))
-    assert not rounded.agrees(Table(["a"], ["x"], [[0.3 + 1e-11]]))
-    assert not rounded.agrees(rounded + Table(["b"], ["x"], [[1e-300]]))
-    assert not SIZES.agrees(SIZES * (1 + 1e-11))
-
-
-def test_values_do_not_follow_the_arrays_they_were_made_from():
-    n = np.ones((1, 2))
-    view = n[:]
-    view.flags.writeable = False
-    classes, values = Axis(["a"]), Axis(["x", "y"])
-    made = [Table(classes, values, n), Table(classes, values, view), Moments(classes, values, view, n, view, n)]
-    n[:] = 5
-    assert all((array == 1).all() for statistic in made for array in arrays_of(statistic))
-    with pytest.raises(ValueError, match="read-only"):
-        made[0].n[0, 0] = 7
-    with pytest.raises(AttributeError):
-        made[0].n = n
-    rows = np.ones(1)
-    counts = Counts(classes, rows, columns := {"x": made[0]})
-    rows[:], columns["y"] = 5, made[1]
-    assert counts == Counts(["a"], [1], {"x": made[0]})
-
-
 REPR = {
     "WordTable": (
         MAILS,
@@ -474,12 +378,3 @@ REPR = {
 @pytest.mark.parametrize(("value", "text"), REPR.values(), ids=REPR.keys())
 def test_a_value_can_be_read(value: Any, text: str):
     assert repr(value) == text
-
-
-def test_a_large_table_prints_small():
-    lines = repr(Table(Axis.numbered(10), Axis.numbered(100_000), np.ones((10, 100_000)))).split("\n")
-    assert lines[0] == "Table: 1000000 counted"
-    assert lines[1].split() == [*"01234567", "…"]
-    assert lines[2].split() == ["0", *"11111111", "…"]
-    assert lines[-1] == "    … 2 more"
-    assert len(lines) == 11

@@ -12,9 +12,9 @@ from sklearn.datasets import load_iris, load_wine
 
 import naively as nv
 from naively.families.bins import Bins
-from naively.model.default.bins import clipping_range, measured_column, merged_bins
+from naively.model.default.bins import measured_column, merged_bins
 from naively.model.recipe import RECIPE
-from naively.stats.quantiles import CUT_SHARE, cuts_after, point_between, value_weights
+from naively.stats.quantiles import cuts_after
 
 from .strategies import checked
 
@@ -112,40 +112,6 @@ def test_cuts_lie_between_neighbors_and_on_no_number(found, seed):
     for low, cut, high in zip(values[:-1], cuts, values[1:], strict=True):
         adjacent = np.nextafter(low, np.inf) == high
         assert cut == low if adjacent else low < cut < high
-
-
-def test_neighboring_floats_are_told_apart():
-    low = np.array([1.0, -2.0, 0.0, 1e150])
-    high = np.nextafter(low, np.inf)
-    cuts = point_between(low, high)
-    assert np.array_equal(cuts, low)  # a number on a cut lies below it
-    assert np.array_equal(point_between(high, low), low)
-    for cut, a, b in zip(cuts, low, high, strict=True):
-        assert Bins(cuts=[cut]).codes(np.array([a, b])).tolist() == [0, 1]
-
-
-def test_huge_numbers_do_not_overflow():
-    low, high = np.array([-1.7e308]), np.array([1.7e308])
-    with np.errstate(all="raise"):
-        assert low < point_between(low, high) < high
-
-
-def test_the_same_share_from_either_end():
-    values, weights = np.array([0.0, 1.0, 2.0, 3.0, 4.0]), np.ones(5)
-    cuts = cuts_after(np.arange(4), values, weights)
-    assert np.allclose(cuts, [CUT_SHARE, 1 + CUT_SHARE, 3 - CUT_SHARE, 4 - CUT_SHARE])
-    assert np.allclose(cuts_after(np.arange(4), -values[::-1], weights), -cuts[::-1])
-
-
-@pytest.mark.parametrize("rows", [2, 3, 30, 1000])
-def test_no_number_of_a_row_is_a_bound_or_a_cut(rows):
-    x = np.random.default_rng(rows).normal(size=rows).round(3)
-    weights = np.ones(rows)
-    low, high = clipping_range(*value_weights(x, weights), RECIPE.clipped)
-    assert x.min() < low < high < x.max()
-    bins = merged_bins("x", measured_column(x, weights, RECIPE), 8, RECIPE)
-    held = {*bins.cuts, bins.low, bins.high, bins.center}
-    assert held.isdisjoint(x.tolist())
 
 
 @pytest.mark.parametrize("x", [[7.5], [7.5] * 30, [7.5] * 995 + [1.0, 2.0, 9.0]])
