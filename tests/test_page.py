@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import naively as nv
-from naively.errors import InvalidSetting
 from naively.estimator.html_report import places_of_report_rows
 from naively.page.content import LANGUAGES, page_texts
 from naively.page.page import page_script, report_page
@@ -138,25 +137,6 @@ def test_scripts_name_only_texts_that_there_are_and_never_write_html():
             assert forbidden not in text, (path.name, forbidden)
 
 
-def test_no_script_has_a_text_of_several_lines():
-    """Indents and lines that are comments are omitted from the page: that changes nothing but the size."""
-    for path in ASSETS.glob("*.js"):
-        within: list[str] = []  # texts and the expressions and blocks within them
-        for line in path.read_text("utf-8").splitlines():
-            code = re.sub(r'^\s*//.*|\\.|"[^"`]*"', "", line)
-            for sign in re.findall(r"`|\$\{|\{|\}", code):
-                if sign == "}" or (sign == "`" and within and within[-1] == "`"):
-                    within.pop()
-                else:
-                    within.append(sign)
-            assert not within or within[-1] != "`", (path.name, line)
-
-
-def test_a_language_that_is_not_there_is_refused(penguins):
-    with pytest.raises(InvalidSetting, match="language='fr' is no language of the page"):
-        report_page(page_data(penguins[0], language="fr"))
-
-
 def test_pages_without_rows_are_small(penguins):
     """Of adult: tables of 91 pairs of columns, of which each number has 21 bins, and of 40 triples; 259,000 bytes."""
     assert len(penguins[0].report().html.encode()) <= 80 * 1024
@@ -167,17 +147,6 @@ def test_pages_without_rows_are_small(penguins):
 # -- which rows --------------------------------------------------------------------------------------------------------
 
 
-def test_of_many_rows_the_most_surprising_and_others_spread_evenly_are_held():
-    surprise = np.linspace(0.99, 0.5, 1000)
-    surprise[[7, 500]] = 0.01, 0.02
-    probabilities = np.stack([surprise, 1 - surprise], axis=1)
-    places = places_of_report_rows(probabilities, np.zeros(1000, dtype=np.int64), 40)
-    assert len(places) == 40
-    assert {7, 500} <= set(places.tolist())
-    assert {0, *range(982, 1000)} <= set(places.tolist())
-    assert np.all(np.diff(places) > 0)
-
-
 @pytest.mark.parametrize(
     ("rows", "truth", "most", "held"),
     [(5, 0, 10, [0, 1, 2, 3, 4]), (100, -1, 5, [0, 25, 50, 74, 99]), (100, -1, 0, [])],
@@ -185,28 +154,3 @@ def test_of_many_rows_the_most_surprising_and_others_spread_evenly_are_held():
 def test_few_rows_are_all_held_and_rows_of_unknown_class_are_spread(rows, truth, most, held):
     places = places_of_report_rows(np.full((rows, 2), 0.5), np.full(rows, truth, dtype=np.int64), most)
     assert places.tolist() == held
-
-
-def test_the_typical_row_is_the_middle_of_each_column():
-    """The median number, whole where numbers are; the commonest label with its type; nothing of vectors."""
-    rng = np.random.default_rng(1)
-    when = np.datetime64("2024-01-01") + rng.integers(0, 300, 120)
-    table = {
-        "member": rng.random(120) < 0.7, "code": rng.integers(0, 3, 120), "gap": [None, None, "x"] * 40,
-        "when": when, "size": rng.normal(70, 9, 120).round(1), "age": rng.integers(18, 72, 120),
-    }  # fmt: skip
-    y = np.where(table["code"] > 1, "high", "low")
-    for model in ("auto", "textbook"):
-        nb = nv.NaiveBayes(families={"code": "categorical"}, missing="value", model=model).fit(table, y)
-        data = page_data(nb)
-        assert data.first["member"] is True
-        assert data.first["code"] == np.bincount(table["code"]).argmax()
-        assert data.first["size"] == pytest.approx(np.median(table["size"]), abs=1.5)
-        assert data.first["age"] == pytest.approx(np.median(table["age"]), abs=4)
-        if model == "auto":
-            assert data.first["age"] % 1 == 0
-        seconds = (when - np.datetime64("1970-01-01")).astype("timedelta64[s]").astype(float)
-        cells = data.first | {"when": np.datetime64(int(data.first["when"]), "s")}
-        assert abs(data.first["when"] - np.median(seconds)) < 40 * 86400
-        expected = nb.predict_proba({name: [cell] for name, cell in cells.items()})
-        assert np.allclose(expected, data.first_view.probabilities)

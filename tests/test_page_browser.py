@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 
 import numpy as np
 import pandas as pd
@@ -187,47 +185,6 @@ def test_a_link_restores_everything_in_a_new_page(chromium, penguins):
         assert current(page) == before
 
 
-DAMAGED = [
-    "#row&cells=%7B", "#row&cells=[1]&at=-7", "#nowhere&at=1e9", "#row&at=%22x%22&compare=[9,9]", "#&&=&==",
-    "#row&cells=%E0%A4%A", "#row&cells=%7B%22year%22%3A%7B%7D%2C%22__proto__%22%3A1%2C%22sex%22%3A%5B%5D%7D",
-]  # fmt: skip
-
-
-def test_a_damaged_link_opens_the_page(chromium, penguins):
-    with silent_page(chromium) as page:
-        for fragment in DAMAGED:
-            page.goto("about:blank")  # or the page would be told of another fragment, and not be opened
-            opened(page, penguins.url + fragment)
-            assert_as_python(page, penguins)
-
-
-def test_a_row_is_copied_as_json_and_as_python(chromium, penguins):
-    with silent_page(chromium, permissions=["clipboard-read", "clipboard-write"]) as page:
-        opened(page, penguins.url)
-        now, copied = current(page), {}
-        for kind in ("JSON", "Python"):
-            page.get_by_role("button", name=f"Copy as {kind}").click()
-            page.wait_for_selector(".toolbar :text('Copied')")
-            copied[kind] = page.evaluate("navigator.clipboard.readText()")
-        assert json.loads(copied["JSON"]) == now["row"]
-        answer = eval(copied["Python"], {"nb": penguins.nb})
-        np.testing.assert_allclose(answer[0], now["probabilities"], atol=1e-6)
-
-
-def test_adult_rows_are_scored_as_in_python(chromium, folder):
-    table = shared_table("adult-train.csv.gz", nrows=6_000)
-    adult = Shown(folder, "adult", nv.NaiveBayes().fit(table, target="income"), table.drop(columns="income"), rows=30)
-    with silent_page(chromium) as page:
-        opened(page, adult.url)
-        for _ in range(8):
-            assert_as_python(page, adult)
-            page.get_by_role("button", name="Next").click()
-        page.get_by_role("combobox", name="occupation").fill("exec")
-        page.keyboard.press("Enter")
-        page.get_by_role("spinbutton", name="capital-gain").fill("15024")
-        assert_as_python(page, adult)
-
-
 def test_many_classes_are_folded_and_of_many_columns_those_that_a_search_finds_are_shown(chromium, folder):
     rng = np.random.default_rng(2)
     table = pd.DataFrame({f"x{at}": rng.normal(size=140) for at in range(80)})
@@ -243,20 +200,6 @@ def test_many_classes_are_folded_and_of_many_columns_those_that_a_search_finds_a
         page.get_by_role("spinbutton", name="x70").fill("1.5")
         page.wait_for_selector(".column[aria-label=x70] .plot .line[d^=M]", state="attached")
         assert_as_python(page, shown)
-
-
-def test_a_class_that_is_ruled_out_is_shown_as_such(chromium, folder):
-    table = {"sky": ["sunny", "rain", "sunny", "rain"], "wind": ["calm", "storm", "storm", "calm"]}
-    nb = nv.NaiveBayes(estimate="mle", model="textbook").fit(table, ["out", "in", "out", "out"])
-    shown = Shown(folder, "ruled-out", nb)
-    with silent_page(chromium) as page:
-        opened(page, f"{shown.url}#row&cells=%7B%22sky%22%3A%22sunny%22%2C%22wind%22%3Anull%7D")
-        assert "in (ruled out)" in page.locator(".card").first.inner_text()
-        assert page.locator(".part .total").text_content() == "+∞"
-        assert page.locator('[data-class="1"]').text_content() == "100 %"
-        page.get_by_role("combobox", name="wind").fill("calm")
-        page.keyboard.press("Enter")
-        assert current(page)["probabilities"] == [0.0, 1.0]
 
 
 # -- the shell ---------------------------------------------------------------------------------------------------------
@@ -300,18 +243,6 @@ def test_a_phone_shows_it_without_scrolling_sideways(chromium, penguins, chinese
             else:
                 page.goto(shown.url)
             assert_narrow(page)
-
-
-def test_dark_colors_follow_the_reader(chromium, penguins):
-    colors = {}
-    for scheme in ("light", "dark"):
-        with silent_page(chromium, color_scheme=scheme) as page:
-            opened(page, penguins.url)
-            colors[scheme] = page.evaluate(
-                "['body', '.card', 'input'].map((css) => { const style = getComputedStyle(document.querySelector(css));"
-                " return [style.color, css === 'body' ? style.backgroundColor : '']; })"
-            )
-    assert all(light != dark for light, dark in zip(colors["light"], colors["dark"], strict=True))
 
 
 LOOKS = [
@@ -363,88 +294,7 @@ def test_everything_can_be_done_with_the_keyboard(page, penguins):
     assert {("number", "year"), ("range", "year")} <= reached
 
 
-def test_all_parts_are_printed_and_without_scripts_they_are_below_each_other(chromium, penguins):
-    with silent_page(chromium) as page:
-        opened(page, penguins.url)
-        page.emulate_media(media="print")
-        for name in ("row", "model", "quality"):
-            assert page.locator(f"#{name}").is_visible()
-            assert page.locator(f"#heading-{name}").is_visible()
-        assert not page.locator(".toolbar").is_visible()
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    with silent_page(chromium, java_script_enabled=False) as page:
-        page.goto(penguins.url)
-        assert all(page.locator(f"#{name}").is_visible() for name in ("row", "model", "quality"))
-        assert "Prediction: " in page.locator("#row").inner_text()
-
-
-def test_chinese_characters_are_drawn(chromium, penguins, chinese):
-    with silent_page(chromium) as page:
-        for shown in (penguins, chinese):  # no text is the name of a text
-            opened(page, shown.url)
-            words = page.evaluate("document.body.innerText").split()
-            assert not [word for word in words if word.startswith(("row.", "page.", "words."))]
-        assert "单行" in page.locator("[role=tab]").first.inner_text()
-        assert any(city in page.locator("body").inner_text() for city in ("北京", "上海"))
-        # Characters without a glyph are all drawn as the same box.
-        drawn = page.evaluate(
-            """() => ["单", "行", "北", "\\uffff"].map((character) => {
-              const canvas = Object.assign(document.createElement("canvas"), { width: 40, height: 40 });
-              const pen = canvas.getContext("2d");
-              pen.font = `30px ${getComputedStyle(document.body).fontFamily}`;
-              pen.fillText(character, 4, 32);
-              return canvas.toDataURL();
-            })"""
-        )
-        assert len(set(drawn)) == 4
-
-
 # -- numbers -----------------------------------------------------------------------------------------------------------
-
-
-def test_numbers_are_written_as_in_python(chromium, penguins):
-    rng = np.random.default_rng(5)
-    ties = [0.125, 0.375, -0.125, 2.5, 12345.0, 14085.0, 0.00012345, 1e-5, 1e9, 123456789.0, 99999.0, 0.99995]
-    spread = rng.normal(size=400) * 10.0 ** rng.integers(-12, 12, 400)
-    values = [*ties, *spread.tolist(), *(np.round(spread, 1) + 0.0).tolist(), 0.0, 1.0, -0.001, 1e21, 1e100]
-    chances = [*np.abs(np.tanh(spread)).tolist(), 0.0, 1.0, 0.9995, 0.9994999, 0.0005, 0.12250, 1 - 1e-12, 1e-12]
-    with silent_page(chromium) as page:
-        opened(page, penguins.url)
-        shown = page.evaluate(
-            "([values, chances]) => { const { signed, number, count, probability } = Naively.numbers; return {"
-            " signed: values.map((x) => signed(x)), number: values.map((x) => number(x)),"
-            " count: values.map((x) => count(x)), probability: chances.map((p) => probability(p)),"
-            " ends: [signed(Infinity), signed(-Infinity), signed(NaN), probability(NaN), number(-Infinity)] }; }",
-            [values, chances],
-        )
-    few = [value for value in values if abs(value) < 1e20]
-    assert shown["signed"][: len(few)] == [numbers.signed(value) for value in few]
-    assert shown["number"] == [numbers.number_text(value) for value in values]
-    for value, text in zip(values, shown["count"], strict=True):
-        if abs(value) < 1000 or (value.is_integer() and abs(value) < 1e20):
-            assert text == numbers.count_text(value)
-    assert shown["probability"] == [numbers.probability_text(p) for p in chances]
-    assert shown["ends"] == ["+∞", "−∞", "", "–", "−∞"]
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_whole_numbers_are_shown_and_stepped_as_such(chromium, folder, language):
-    """Sliders end at whole numbers and step by 1; bins are named by the whole numbers that they hold."""
-    rng = np.random.default_rng(2)
-    table = pd.DataFrame({"age": rng.integers(18, 72, 300), "flag": rng.integers(0, 2, 300)})
-    y = np.where(table["age"] + rng.normal(0, 9, 300) > 45, "old", "young")
-    shown = Shown(folder, f"whole-{language}", nv.NaiveBayes().fit(table, y), table, language=language)
-    with silent_page(chromium) as page:
-        opened(page, shown.url)
-        ranges = "all => all.map(({min, max, step}) => [min, max, step])"
-        sliders = page.eval_on_selector_all("input[type=range]", ranges)
-        counts = page.locator(".column.number .counts").all_inner_texts()
-    assert len(sliders) == 2
-    assert all(one.isdigit() for slider in sliders for one in slider)
-    assert [step for *_, step in sliders] == ["1", "1"]
-    assert sliders[1][:2] == ["0", "1"]
-    assert re.match(rf"\d+ {'to' if language == 'en' else '至'} \d+:", counts[0])
-    assert re.match(r"[01]:", counts[1])
 
 
 # -- texts -------------------------------------------------------------------------------------------------------------

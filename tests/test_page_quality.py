@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
 
 import naively as nv
 from naively.errors import IncompatibleCounts
 from naively.estimator.uncertainty import held_out_quality, quality_at_hand
-from naively.judge.held_out_scores import clopper_pearson_interval
-from naively.judge.histograms import BINS, CUTS, QualityCounts, QualitySource, quality_of_scores
-from naively.judge.metrics import area_under_curve
-from naively.judge.score_views import calibration_groups, quality_data, quality_view
-from naively.page.pictures import scale_ticks
-from naively.page.quality_sections import compare_section, quality_section
+from naively.judge.histograms import CUTS, QualityCounts, QualitySource, quality_of_scores
+from naively.judge.score_views import quality_data, quality_view
+from naively.page.quality_sections import quality_section
 from naively.page.sections import model_section
 
 from .page_cases import EXAMPLES, page_data, penguin_table, unpacked_data
@@ -79,15 +74,6 @@ def test_counts_are_exact_at_every_cut(classes, weighted):
     assert np.array_equal(counts.confusion, scores.confusion)
 
 
-def test_the_area_under_the_histogram_is_that_of_the_rows():
-    """To five digits, with a thousand bins."""
-    p, truth = answers(20_000, 2, seed=3)
-    counts = counts_of(p, truth)
-    below = np.cumsum(counts.other[1]) - counts.other[1] / 2
-    area = counts.own[1] @ below / (counts.own[1].sum() * counts.other[1].sum())
-    assert area == pytest.approx(area_under_curve(p[:, 1], truth == 1, np.ones(len(p))), abs=1e-5)
-
-
 def test_counts_are_written_and_read():
     counts = counts_of(*answers(), source=QualitySource("leave_one_out"))
     data = json.loads(json.dumps(counts.to_json()))
@@ -126,30 +112,6 @@ def test_of_two_classes_one_mirrors_the_other():
         assert point.found == pytest.approx((truth[there] == 0).mean())
         assert point.given == pytest.approx(p[there, 0].mean(), abs=1e-3)
         assert point.low <= point.found <= point.high
-
-
-def test_intervals_are_those_of_clopper_and_pearson():
-    rows, hits = np.array([10.0, 20.0, 50.0, 7.0]), np.array([0.0, 7.0, 49.0, 7.0])
-    found = clopper_pearson_interval(rows, hits, 0.025)
-    for n, k, (low, high) in zip(rows, hits, found.T, strict=True):
-        exact = binomtest(int(k), int(n)).proportion_ci(0.95, "exact")
-        assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-9)
-
-
-@pytest.mark.parametrize("rows", [100, 400, 20_000])
-def test_calibrated_answers_lie_within_their_intervals(rows):
-    """Every group has rows enough, groups follow each other, and nearly all intervals hold the mean probability."""
-    p, truth = answers(rows, 2, seed=rows)
-    counts = counts_of(p, truth)
-    groups, inside = calibration_groups(counts, 1), []
-    assert (groups[0][0], groups[-1][1]) == (0, BINS)
-    assert all(a[1] == b[0] for a, b in pairwise(groups))
-    bins = np.searchsorted(CUTS, p[:, 1])
-    for begin, end, low, high in quality_data(counts)["intervals"][1]:
-        there = (bins >= begin) & (bins < end)
-        assert there.sum() >= 10
-        inside.append(low <= p[there, 1].mean() <= high)
-    assert np.mean(inside) >= 0.85
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -241,24 +203,6 @@ def test_quality_is_of_these_counts_and_settings_alone(fitted, tmp_path):
     assert held_out_quality(less.fitted_) is None
 
 
-def test_quality_outlives_conformalizing_and_dropping_rows(fitted):
-    nb, _ = fitted
-    before, table = quality_at_hand(nb.fitted_), penguin_table()
-    assert before is not None
-    nb.conformalize(table, target="species")
-    assert quality_at_hand(nb.drop_rows().fitted_).figures == before.figures
-
-
-def test_textbook_models_have_the_quality_of_their_folds():
-    """And without folds none: they keep no rows."""
-    nb = nv.NaiveBayes(model="textbook")
-    done = nv.fit_files(nb, EXAMPLES / "penguins.csv", "species", cv=3)
-    found = held_out_quality(nb.fitted_)
-    assert found is not None
-    assert found.figures["log_loss"] == done.scores.log_loss
-    assert held_out_quality(nv.NaiveBayes(model="textbook").fit(penguin_table(), target="species").fitted_) is None
-
-
 # -- columns -----------------------------------------------------------------------------------------------------------
 
 
@@ -322,59 +266,6 @@ def test_all_kinds_of_columns_have_a_distribution():
     assert "22 others" in html
 
 
-@pytest.mark.parametrize("merged", [False, True])
-def test_columns_of_whole_numbers_are_shown_as_such(merged):
-    """Bins lie between whole numbers, and few different ones are drawn by value; after merging models, too."""
-    rng = np.random.default_rng(4)
-    age = rng.integers(18, 72, 600)
-    table = {
-        "age": age,
-        "with gaps": np.where(rng.random(600) < 0.1, np.nan, age),  # pandas makes floats of these
-        "flag": rng.integers(0, 2, 600),
-        "score": 5 * rng.integers(0, 4, 600),
-        "halves": rng.integers(0, 9, 600) / 2,
-        "weight": np.round(rng.normal(70, 9, 600), 1),
-        "day": np.datetime64("2024-01-01") + rng.integers(0, 5, 600),
-    }
-    y = np.where(age + rng.normal(0, 9, 600) > 45, "old", "young")
-    parts = [slice(0, 300), slice(300, 600)] if merged else [slice(None)]
-    models = [nv.NaiveBayes().fit({name: cells[part] for name, cells in table.items()}, y[part]) for part in parts]
-    nb = nv.merge(*models) if merged else models[0]
-    found = {name: facts["distribution"] for name, facts in facts_of(nb).items()}
-
-    for name in ("age", "with gaps"):
-        assert found[name]["whole"]
-        assert "values" not in found[name]
-        assert all(cut % 1 == 0.5 for cut in found[name]["cuts"])
-        assert found[name]["low"] % 1 == found[name]["high"] % 1 == 0
-        if not merged:
-            places = np.searchsorted(found[name]["cuts"], table[name][~np.isnan(table[name])])
-            assert np.bincount(places).tolist() == np.sum(found[name]["counts"], axis=0).tolist()
-    for name, values in {"flag": [0, 1], "score": [0, 5, 10, 15]}.items():
-        assert found[name]["values"] == values
-        assert np.sum(found[name]["counts"], axis=0).tolist() == [(table[name] == value).sum() for value in values]
-        assert (found[name]["low"], found[name]["high"]) == (values[0], values[-1])
-    assert all(f">{value}</text>" in model_section(page_data(nb)) for value in (0, 5, 10, 15))
-    assert not any("whole" in found[name] or "values" in found[name] for name in ("halves", "weight", "day"))
-
-
-def test_rare_numbers_within_a_bin_are_not_drawn_as_another_value():
-    """A bin of several whole numbers is not called by one of them."""
-    rng = np.random.default_rng(0)
-    x = np.concatenate([rng.integers(0, 3, 400), [7, 9]])
-    found = facts_of(nv.NaiveBayes().fit({"x": x}, rng.integers(0, 2, len(x))))["x"]["distribution"]
-    assert found["whole"]
-    assert "values" not in found or found["values"] == [0, 1, 2, 7, 9]
-
-
-@pytest.mark.parametrize("most", [6, 9])
-def test_marks_are_round_numbers_inside(most):
-    for low, high in ((17.4, 93.6), (-0.004, 0.0071), (1e6, 1.2e9), (3.0, 3.0)):
-        values = [value for _, value in scale_ticks(low, high, most)]
-        assert all(low <= value <= high for value in values)
-        assert 3 <= len(values) <= most + 1 or low == high
-
-
 # -- two models --------------------------------------------------------------------------------------------------------
 
 
@@ -419,16 +310,6 @@ def test_changes_have_their_interval_and_their_values():
     assert "sky: rain" in page
     assert "Only in after:" in page
     assert page.count("hardly chance") >= 4
-
-
-def test_equal_models_differ_in_nothing():
-    nb = nv.NaiveBayes().fit(penguin_table(), target="species")
-    page = nb.report(compare=nb).html
-    found = unpacked_data(page)["compare"]
-    assert found["clear"] == 0
-    assert all(one["change"] == 0 for one in found["changes"])
-    assert "No change is beyond what chance alone would show." in page
-    assert compare_section(page_data(nb)) is None
 
 
 def test_models_of_other_columns_are_not_compared():

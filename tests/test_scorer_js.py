@@ -86,24 +86,6 @@ def test_rows_of_real_sets_get_the_probabilities_of_python(page, name):
         Scorer(page).check(nb, some, single=True)
 
 
-def test_large_numbers_of_events_lose_no_digits(page):
-    y = np.arange(400) % 2
-    table = pd.DataFrame({"events": np.random.default_rng(0).poisson(1_000_000 + 2_000 * y)})
-    nb = nv.NaiveBayes(model="textbook", families={"events": "poisson"}).fit(table, y)
-    found = Scorer(page).probabilities(nb, plain_rows(table))
-    assert np.abs(found - nb.predict_proba(table)).max() < 1e-7
-
-
-@each_model
-def test_contributions_add_up_to_the_log_joint(page, model):
-    table = table_of(6)
-    nb, rows = fitted(table, model, {"visits": "poisson"}, missing="value"), asked(table)[:15]
-    for answer in ask(page, nb, rows):
-        assert [part["name"] for part in answer["columns"]] == list(nb.feature_names_in_)
-        parts = [part["scores"] for part in [*answer["columns"], *answer["pairs"]]]
-        assert np.allclose(np.sum([answer["base"], *parts], axis=0), answer["joint"], rtol=0, atol=1e-9)
-
-
 @each_model
 @pytest.mark.parametrize("name", ["usual words", "up to three words", "characters", "inside words", "logarithms"])
 def test_words_lie_where_they_are_found_and_add_up_to_their_column(page, model, name):
@@ -173,15 +155,6 @@ def test_cells_may_be_texts_as_fields_of_a_page_hold_them(page):
         empty, missing = ask(page, nb, [row | {name: ""}, row | {name: None}])
         assert empty == missing
         assert statuses(empty)[name] == "missing"
-
-
-def test_times_may_be_seconds_or_texts(page):
-    days = pd.date_range("2024-01-01", periods=40, freq="36h")
-    nb = nv.NaiveBayes().fit({"when": days}, ["a"] * 20 + ["b"] * 20)
-    expected = nb.predict_proba({"when": days})
-    for when in (str, pd.Timestamp.timestamp, lambda day: day.isoformat() + "Z", lambda day: day.isoformat(" ")):
-        answers = ask(page, nb, [{"when": when(day)} for day in days])
-        assert np.abs(np.array([answer["probabilities"] for answer in answers]) - expected).max() < 1e-9
 
 
 def test_columns_tell_what_a_page_needs_for_its_fields(page):

@@ -18,7 +18,7 @@ pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
 
 import naively as nv
 from naively.server import application
-from naively.server.served_model import ServedModel, open_models
+from naively.server.served_model import open_models
 
 from .serving import PENGUINS, ROW, App, Server, penguin_model, problem, sent_file  # noqa: F401
 
@@ -129,20 +129,6 @@ def test_costs_decide(tmp_path):
         assert answer["expected_cost"] == pytest.approx(0.4 if answer["answer"] is None else costs.min())
 
 
-def test_classes_keep_their_type(tmp_path):
-    each = {"whole": [0, 1], "flags": [True, False], "numbers": [1.0, 2.0], "texts": ["é", "</script>"]}
-    for name, labels in each.items():
-        nv.NaiveBayes().fit({"x": ["a", "b"] * 5}, labels * 5).save(tmp_path / f"{name}.parquet")
-    app = App(*sorted(tmp_path.iterdir()))
-    for name, labels in each.items():
-        answer = app.post(f"models/{name}/predict", {"x": "a"}).json
-        assert answer["answer"] == labels[0]
-        assert type(answer["answer"]) is type(labels[0])
-        assert set(answer["probabilities"]) == set(map(str, labels))
-        described = app.get(f"/api/v1/models/{name}/model").json["classes"]
-        assert sorted(found["label"] for found in described) == sorted(labels)
-
-
 def test_texts_and_times_are_read_as_they_were_learned(tmp_path):
     path = tmp_path / "texts.parquet"
     days = [datetime(2024, 1 + k % 12, 1, tzinfo=UTC) for k in range(60)]
@@ -178,14 +164,6 @@ def test_options_of_a_file_choose_its_columns(app):
     assert len(rows) == 344
     for options in ("probabilities=perhaps", "colour=red", "why=-1", "why="):
         problem(app.upload(b"a\n1\n", f"?{options}"), 400)
-
-
-def test_a_file_of_many_blocks_is_streamed_whole(server):
-    names, *lines = PENGUINS.read_text(encoding="utf-8").splitlines()
-    many = "\n".join([names, *lines * 1_000, ""])
-    found = server.upload(many.encode(), "?only=true&probabilities=false").body.decode().splitlines()
-    assert len(found) == 1 + len(lines) * 1_000
-    assert found[1:345] == found[-344:]
 
 
 def test_a_file_that_cannot_be_read_gets_a_sentence_without_our_paths(app):
@@ -370,18 +348,6 @@ def test_a_replaced_file_predicts_and_a_broken_one_does_not(tmp_path, monkeypatc
     assert app.log.events == ["reloaded", "reload failed"]
 
 
-def test_who_has_a_model_keeps_it(tmp_path):
-    path = tmp_path / "model.parquet"
-    nv.NaiveBayes().fit(SKY, ["in", "out"] * 5).save(path)
-    served = ServedModel(path)
-    first = served.now
-    nv.NaiveBayes().fit(SKY, ["out", "in"] * 5).save(path)
-    assert served.is_replaced()
-    served.reload(lambda *what, **facts: None)
-    assert [model.fitted.classes[0] for model in (first, served.now)] == ["in", "in"]
-    assert first is not served.now
-
-
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
@@ -429,21 +395,6 @@ def test_a_signal_lets_requests_end(penguin_model, number, plain, app):  # noqa:
         assert server.process.returncode == 0
 
 
-def test_starting_imports_nothing_slow(penguin_model):  # noqa: F811
-    program = (
-        "import sys, os, signal, json\n"
-        "from naively.server import running\n"
-        "from pathlib import Path\n"
-        "settings = running.ServerSettings(port=0)\n"
-        "running.serve_models([Path(sys.argv[1])], settings, lambda address: os.kill(os.getpid(), signal.SIGTERM))\n"
-        "print(json.dumps(sorted(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program, penguin_model], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    slow = {"sklearn", "pandas", "polars", "duckdb", "narwhals", "joblib", "scipy.stats", "scipy.optimize", "rich"}
-    assert not slow & set(json.loads(done.stdout))
-
-
 @pytest.mark.parametrize(
     ("says", "arguments", "environment"),
     [
@@ -471,13 +422,3 @@ def test_a_command_that_cannot_start_says_why(says, arguments, environment, peng
     assert says in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) <= 2
-
-
-def test_requests_that_are_sent_together_get_responses_in_order(server):
-    body = json.dumps(ROW).encode()
-    head = b"POST /api/v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    one = head + b"Content-Length: %d\r\n\r\n" % len(body) + body
-    last = one.replace(b"Host:", b"Connection: close\r\nHost:")
-    answer = server.raw(one * 3 + last)
-    assert answer.count(b"HTTP/1.1 200 OK") == 4
-    assert answer.count(b'"answer": "Gentoo"') == 4

@@ -1,6 +1,5 @@
 """Learning by requests: rows are on the disk before they count, and a killed server loses none it acknowledged."""
 
-import hashlib
 import http.client
 import json
 import os
@@ -26,7 +25,6 @@ from naively.server.write_ahead import (
     LearnedEntry,
     WriteAheadLog,
     digest_of_file,
-    json_of_line,
     line_of_json,
     read_log,
 )
@@ -138,16 +136,6 @@ def test_new_classes_need_an_option(model, ahead):
         assert "away" in app.post("predict", ROW).json["probabilities"]
 
 
-def test_several_models_learn_apart(model, tmp_path):
-    other = tmp_path / "other.parquet"
-    nv.NaiveBayes().fit(FIRST[:60], target="go").save(other, rows=True)
-    with App(model, other, learn=tmp_path / "learned") as app:
-        assert app.post("models/other/learn", labelled(1)).json["total"] == 61
-        assert app.post("models/weather/learn", labelled(1)).json["total"] == 81
-    assert {path.name for path in (tmp_path / "learned").glob("*.wal")} == {"other.wal", "weather.wal"}
-    assert (rows_of(model), rows_of(other)) == (81, 61)
-
-
 # -- the file at the end -----------------------------------------------------------------------------------------------
 
 
@@ -171,19 +159,6 @@ def test_the_model_is_saved_at_the_end_and_the_log_begins_again(model, ahead, tm
         assert found["probabilities"] == pytest.approx(answer, abs=1e-9)
         assert learn(app, labelled(50)) == {"rows": 1, "total": 121, "revision": 3}
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".tmp"]
-
-
-def test_the_model_is_saved_now_and_then(model, ahead, tmp_path):
-    log = tmp_path / "log"
-    with Server(model, "--learn", ahead, "--save-every", 0.1, "--log", log) as server:
-        learn(server, labelled(1))
-        follow = 'tail -n +1 -F "$0" 2>/dev/null | grep -m1 -q \'"saved"\''
-        assert subprocess.run(["timeout", "3600", "bash", "-c", follow, log], check=False).returncode == 0
-        assert rows_of(model) == 81
-        assert learn(server, labelled(2))["total"] == 82
-        server.kill()
-    with App(model, learn=ahead) as app:
-        assert app.get("/api/v1/model").json["rows"] == 82
 
 
 # -- crashes -----------------------------------------------------------------------------------------------------------
@@ -346,13 +321,3 @@ def test_a_model_that_somebody_else_replaced_is_not_overwritten(model, ahead):
     assert app.log.events == ["not saved"]
     assert rows_of(model) == 60
     assert len(read_log(ahead).entries) == 1
-
-
-def test_a_line_is_told_from_a_damaged_one(tmp_path):
-    line = line_of_json({"rows": [{"é\u2028": 1.5}]})
-    assert json_of_line(line) == {"rows": [{"é\u2028": 1.5}]}
-    assert line.count(b"\n") == 1
-    for bad in (b"", b"\n", line[:-1], line[1:], line + b"x", line.replace(b"1.5", b"1.6"), b"00000000 0 \n "):
-        assert json_of_line(bad) is None
-    (tmp_path / "a").write_bytes(b"abc")
-    assert digest_of_file(tmp_path / "a") == hashlib.sha256(b"abc").hexdigest()
