@@ -67,21 +67,6 @@ def test_in_a_column_of_labels_they_are_labels(tmp_path, text):
         assert text in book(source).counts_.columns["sex"].values.labels
 
 
-def test_cells_that_are_missing_are_so_among_times(tmp_path):
-    table = pd.DataFrame({"day": ["2024-01-05", "unknown", "-", "2024-03-01"] * 10, "y": ["a", "b"] * 20})
-    counts = nv.count(file_of(tmp_path / "t.csv", table), target="y")
-    assert counts.columns["day"].n.sum() == 20
-
-
-def test_a_name_may_first_occur_where_nobody_looked(tmp_path, monkeypatch):
-    monkeypatch.setattr(columns, "LOOKED_AT", 50)
-    lines = ["1.5,2024-01-05,true,a", "2.5,2024-01-06,false,b"] * 50 + ["NULL,-,n/a,a", " ,missing,NA,b"]
-    (tmp_path / "t.csv").write_text("x,day,flag,y\n" + "\n".join(lines) + "\n")
-    counts = nv.count(tmp_path / "t.csv", target="y")
-    assert [counts.columns[name].n.sum() for name in ("x", "day")] == [100, 100]
-    assert {*counts.columns["flag"].values.labels} == {None, False, True}
-
-
 def test_null_decides_and_nothing_else_is_missing_then(tmp_path):
     table = marked("nothing", MEASURED)
     path = file_of(tmp_path / "t.csv", table)
@@ -155,21 +140,6 @@ def test_the_report_names_the_texts_and_how_many_cells(tmp_path):
     assert facts["missing_markers"]["body_mass_g"] == {"-": 4, "NULL": 2}
     assert sum(sum(none.values()) for none in facts["missing_markers"].values()) == facts["missing"] == 23
     assert any("'-' (4 cells of 'body_mass_g')" in note for note in facts["notes"])
-
-
-def test_hints_name_texts_that_are_read_as_missing_unless_everybody_knows_them():
-    said = [hint for hint in book(marked("NULL", list(PENGUINS))).schema_.hints if "missing" in hint]
-    assert len(said) == 1
-    assert said[0].startswith("Read as missing: 'NULL' (19 cells of")
-    assert not [hint for hint in book(PENGUINS).schema_.hints if "missing" in hint]
-
-
-def test_counts_that_are_kept_remember_the_texts(tmp_path):
-
-    path = file_of(tmp_path / "t.csv", marked("NULL", list(PENGUINS)))
-    for _ in range(2):
-        done = nv.fit_files(nv.NaiveBayes(model="textbook"), path, "species", keep_counts=tmp_path / "kept")
-        assert done.markers["sex"] == {"NULL": 11}
 
 
 def test_reading_cells_does_not_import_pandas(tmp_path):

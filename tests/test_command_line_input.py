@@ -6,7 +6,6 @@ import json
 import re
 from itertools import permutations
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -140,13 +139,6 @@ def test_a_column_that_differs_by_blanks_or_case_is_suggested() -> None:
     assert "did you mean 'DAYOFWEEK'?" in bad(1, "predict", model, new("other,DAYOFWEEK", "1,2"))
 
 
-def test_forget_skips_rows_without_a_class_with_its_option() -> None:
-    model, few, out = fit("a,cls", NUMBERS), new("a,cls", "1,q", "2,"), "out.parquet"
-    assert "--unlabelled skip" in bad(1, "forget", model, few, "-o", out)
-    assert "1 rows removed, 19 left" in good("forget", model, few, "-o", out, "--unlabelled", "skip")
-    assert nv.load(out).unlabelled == "error"
-
-
 def test_advice_on_the_command_line_holds_no_python() -> None:
     days = write_lines("d.csv", "a,cls", [f"{k},2024-01-{k + 10} 12:00:00" for k in range(20)])
     said = bad(1, "fit", days, "-t", "cls")
@@ -205,13 +197,6 @@ def test_files_of_different_formats_are_read_as_one(first: str, second: str) -> 
     assert len(good("predict", "m.parquet", *files).splitlines()) == 41
 
 
-def test_numbers_in_one_file_and_labels_in_another_are_labels() -> None:
-    labels = write_lines("l.csv", "a,b,cls", ["low,x,p", "high,y,q"] * 5)
-    for files in ([saved("parquet"), labels], [labels, saved("parquet")]):
-        counts = nv.count(nv.File(files), target="cls")
-        assert {"1", "4", "low", "high"} <= set(counts.columns["a"].values.labels)
-
-
 # -- how many cells are missing ----------------------------------------------------------------------------------------
 
 
@@ -224,14 +209,6 @@ def test_cells_of_skipped_rows_are_not_counted_as_missing() -> None:
     for options in ((), *[("--keep-counts", "kept")] * 2):  # counted, and as it was kept
         facts = told(*asked, *options)
         assert (facts["rows"], facts["missing"], facts["unlabelled"]) == (10, 1, 20)
-
-
-@pytest.mark.parametrize("weighed", [("--weight", "w"), ("--class-weight", "p=3"), ()])
-def test_the_table_of_columns_and_the_line_below_agree_on_missing_cells(weighed: Any) -> None:
-    ignored = () if weighed[:1] == ("--weight",) else ("--ignore", "w")
-    path = write_lines("t.csv", "a,w,cls", [f"{k if k % 3 else ''},{1 + k % 2},{'pq'[k % 2]}" for k in range(60)])
-    facts = told("fit", path, "-t", "cls", *weighed, *ignored)
-    assert [facts["missing"], *(column["missing"] for column in facts["columns"])] == [20, 20]
 
 
 # -- why an answer is given --------------------------------------------------------------------------------------------
@@ -255,13 +232,6 @@ def test_an_explanation_is_about_the_answer_that_costs_decide() -> None:
     assert re.match(r"2 \(\d+\.\d %\) against 1 ", said.splitlines()[1])
     assert "No answer" in good("explain", model, path, "--reject", "0.0001")
     assert "1 is the answer itself; it is compared with 2." in run("explain", model, path, "--against", "1").stderr
-
-
-@pytest.mark.parametrize(("own", "other", "worse"), [(0.68944, 0.68941, False), (0.71, 0.689, True), (0.6, 0.7, False)])
-def test_a_log_loss_that_is_shown_as_equal_is_not_worse(own: float, other: float, worse: bool) -> None:
-    from naively.cli.fit import is_visibly_worse
-
-    assert is_visibly_worse(*(SimpleNamespace(log_loss=x, spread={"log_loss": 0.004}) for x in (own, other))) is worse
 
 
 def test_forget_notes_that_a_model_was_weighted() -> None:

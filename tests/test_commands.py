@@ -1,6 +1,5 @@
 """The commands: what they print and write, and their exit codes."""
 
-import gzip
 import io
 import json
 import os
@@ -94,15 +93,6 @@ def test_a_shell_can_complete():
     environment = {**os.environ, "_NAIVELY_COMPLETE": "bash_complete", "COMP_WORDS": "naively ev", "COMP_CWORD": "1"}
     assert shell("naively x", env=environment).stdout.split(",")[-1].strip() == "evaluate"
     assert "_NAIVELY_COMPLETE=bash_complete" in shell("_NAIVELY_COMPLETE=bash_source naively x").stdout
-
-
-def test_the_picture_shows_what_the_tool_prints():
-    drawn = re.sub(r"<[^>]+>", "", (ROOT / "docs" / "images" / "fit.svg").read_text(encoding="utf-8"))
-    drawn = drawn.replace("&#160;", " ")
-    printed = good(*FIT)
-    figures = re.findall(r"\d+\.\d+", printed[printed.index("column") :])
-    assert len(figures) > 20
-    assert not [figure for figure in figures if figure not in drawn]
 
 
 def lines_of(page):
@@ -222,24 +212,6 @@ def test_options_of_counting_and_estimating_reach_the_model():
     assert nb.counts_.rows.sum() == sum(weights)
 
 
-def test_what_is_left_to_the_rows_is_the_same_from_a_file_and_from_a_table():
-    """The sample of a small file is all its rows; the folds choose from theirs."""
-    auto = ("--smoothing", "auto", "--temperature", "auto")
-    said = good(*FIT, "-o", "m.parquet", "--model", "textbook", *auto)
-    nb = nv.NaiveBayes(model="textbook", smoothing="auto", temperature="auto")
-    nb.fit(pd.read_csv(PENGUINS), target="species")
-    loaded = nv.load("m.parquet")
-
-    assert "Calibrated: probabilities are" in said
-    assert loaded.smoothing_ == nb.smoothing_
-    assert loaded.temperature_ == pytest.approx(nb.temperature_, rel=1e-6)
-    assert loaded.calibrated_
-    book = (*FIT, "--model", "textbook")
-    warm, plain = told(*book, "--temperature", "2"), told(*book)
-    assert warm["temperature"] == 2.0
-    assert warm["scores"]["log_loss"] != plain["scores"]["log_loss"]
-
-
 def test_classes_that_are_numbers_are_named_by_numbers():
     write("c.csv", [{"x": i % 7, "y": i % 2 + 1} for i in range(50)])
     Path("costs.csv").write_text(",1,2\n1,0,1\n2,5,0\n")
@@ -265,12 +237,6 @@ def test_notes_name_the_option_that_changes_what_they_are_about():
     assert "60 different numbers, and each of them is a class" in good("fit", "amounts.csv", "-t", "y")
     good("fit", "amounts.csv", "-t", "y", "-o", "m.parquet", "--cost", "squared", "-q")
     assert good("predict", "m.parquet", "amounts.csv", "--only-answers").splitlines()[0] == "answer"
-
-
-def test_overconfident_probabilities_are_reported():
-    rows = [{f"x{j}": (i * 7919 % 100) + i % 2 for j in range(30)} | {"y": "ab"[i % 2]} for i in range(400)]
-    write("c.csv", rows)
-    assert "The probabilities are overconfident" in good("fit", "c.csv", "-t", "y", "--model", "textbook")
 
 
 BAD_USAGE = [
@@ -329,16 +295,6 @@ def test_options_choose_the_columns_that_are_written(model):
     assert "have a column 'answer' already" in bad(1, "predict", model, "a.csv", "-o", "c.csv")
     assert not Path("c.csv").exists()
     good("predict", model, "a.csv", "-o", "c.csv", "--prefix", "new_")
-
-
-def test_costs_and_rows_without_an_answer_are_written(model):
-    good("predict", model, PENGUINS, "-o", "a.csv", "--cost", "Chinstrap,Adelie=5", "--reject", "0.1")
-    rows = table("a.csv")
-    labels, _ = expected(model, cost={("Chinstrap", "Adelie"): 5}, reject=0.1)
-    assert [row["answer"] or None for row in rows] == labels.tolist()
-    silent = [row for row in rows if not row["answer"]]
-    assert 0 < len(silent) < 50
-    assert all(row["probability"] == "" and float(row["expected_cost"]) == 0.1 for row in silent)
 
 
 def test_rows_can_be_piped_through_to_a_reader_that_has_enough(model):
@@ -411,22 +367,6 @@ def test_columns_that_no_model_could_learn_are_passed_on():
     assert "holds list" in bad(1, "predict", "m.parquet", "new.parquet", "-o", "a.csv")
     assert "'list' holds list" in bad(1, "fit", "new.parquet", "-t", "y")
     good("fit", "new.parquet", "-t", "y", "--ignore", "list", "--cv", 0)
-
-
-def test_numbers_that_look_like_text_in_a_new_file_are_read_as_at_fit():
-    write("old.csv", [{"zip": f"a{i % 3}", "y": "ab"[i % 2]} for i in range(40)])
-    write("new.csv", [{"zip": i} for i in range(5)])
-    good("fit", "old.csv", "-t", "y", "-o", "m.parquet", "-q", "--cv", 0)
-    assert len(good("predict", "m.parquet", "new.csv").splitlines()) == 6
-
-
-def test_many_rows_come_in_groups(model):
-    """Parquet is written a group of rows for each block, so that any number of rows fits into memory."""
-    write("many.csv", penguins() * 400)
-    good("predict", model, "many.csv", "-o", "a.parquet", "-q")
-    metadata = pq.read_metadata("a.parquet")
-    assert metadata.num_rows == 137_600
-    assert metadata.num_row_groups > 1
 
 
 # -- evaluate, explain, show -------------------------------------------------------------------------------------------
@@ -542,26 +482,6 @@ def test_forgetting_gives_the_model_of_the_rest(model):
 
 # -- files that are not as they should be ------------------------------------------------------------------------------
 
-HEAD = "a,b,y\n"
-HOSTILE = {
-    "empty": b"",
-    "names only": HEAD.encode(),
-    "binary": bytes(range(256)) * 40,
-    "a picture": b"\x89PNG\r\n\x1a\n" + bytes(500),
-    "ragged": (HEAD + "1,2,u\n" * 50 + "1,2\n" + "1,2,v\n" * 50).encode(),
-    "an open quote": (HEAD + '1,"2,u\n' * 30).encode(),
-    "not UTF-8": (HEAD + "1,ü,u\n" * 30).encode("latin-1"),
-    "cut off": gzip.compress((HEAD + "1,2,u\n" * 5000).encode())[:-20],
-    "no class": (HEAD + "1,2,\n" * 30).encode(),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_file_gives_one_clear_error(name):
-    path = Path("bad.csv.gz" if name == "cut off" else "bad.csv")
-    path.write_bytes(HOSTILE[name])
-    bad(1, "fit", path, "-t", "y")
-
 
 def test_a_file_that_is_no_model_or_not_there_is_refused(model):
     Path("m.parquet").write_bytes(b"PAR1 nonsense PAR1")
@@ -600,7 +520,6 @@ def test_quiet_is_quiet(model):
 DATA = ROOT.parent / "shared" / "data"
 SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datasets.json").exists() else {}
 SETS = {name: facts for name, facts in SETS.items() if facts["task"] == "tabular"}
-ONE_CLASS = ("amazon-access", "mnist-5k", "spambase")  # first rows, of one class or nearly so
 
 
 def check_that_the_target_is_enough(path, target, rows, better=True):
@@ -619,13 +538,3 @@ def test_a_real_file_needs_nothing_but_the_target(load):
     table = load(as_frame=True).frame.sample(frac=1.0, random_state=0)
     table.to_csv("rows.csv", index=False)
     check_that_the_target_is_enough("rows.csv", "target", 100)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not SETS, reason="needs the data sets of ../shared/data beside the repository")
-@pytest.mark.parametrize("name", SETS)
-def test_every_real_file_needs_nothing_but_the_target(name):
-    facts = SETS[name]
-    many = name != "kdd99-10pct" and list(facts["kinds"].values()).count("num") > 20  # of these fewer rows are enough
-    rows = min(facts["rows"], 400 if many else 1_000)
-    check_that_the_target_is_enough(DATA / facts["file"], facts["target"], rows, name not in ONE_CLASS)

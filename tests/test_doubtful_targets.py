@@ -62,13 +62,6 @@ def test_the_note_on_one_class_is_first_in_a_report(folds):
     assert json.loads(said("evaluate", "m.parquet", "t.csv", "--json"))["notes"][0].startswith(ONE)
 
 
-def test_rows_of_one_class_among_several_give_a_note():
-    nb = nv.NaiveBayes().fit(TABLE, RNG.choice(list("xy"), 300))
-    scores = nv.Scores(nb.predict_proba(TABLE), ["x"] * 300, nb.classes_)
-    assert str(scores).startswith("All rows are of one class, 'x': the scores do not measure how well")
-    assert "accuracy" in str(scores)
-
-
 def test_hundreds_of_numbers_are_warned_of_as_regression():
     y = np.arange(300)
     with pytest.warns(nv.TargetWarning, match="300 different numbers.*this is regression.*cost='squared'"):
@@ -92,38 +85,7 @@ def test_other_targets_are_not_warned_of(y):
         nv.NaiveBayes(model="textbook").fit(TABLE, y)
 
 
-def test_the_first_part_of_many_may_be_of_one_class():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        nb = nv.NaiveBayes(model="textbook").partial_fit(TABLE, ["x"] * 300)
-        nb.partial_fit(TABLE, ["y"] * 300)
-        nv.NaiveBayes(classes=["x", "y"], model="textbook").fit(TABLE, ["x"] * 300)
-    assert "one class" not in nb.summary()
-    assert not nb.schema_.hints or "one class" not in " ".join(nb.schema_.hints)
-
-
 # -- advice that helps -------------------------------------------------------------------------------------------------
-
-
-def too_sure(*options):
-    """Return what a report advises where probabilities are worse than none: columns of noise, ten times the same."""
-    rng = np.random.default_rng(3)
-    noise = rng.choice(list("pqrstuvw"), 120)
-    columns = {f"c{k}": noise for k in range(10)}
-    pd.DataFrame(columns | {"y": rng.choice(["a", "b"], 120)}).to_csv("noise.csv", index=False)
-    report = said("fit", "noise.csv", "-t", "y", *options)
-    return report[report.index("overconfident") :] if "overconfident" in report else ""
-
-
-def test_the_textbook_is_advised_to_soften_and_that_helps():
-    advice = too_sure("--model", "textbook")
-    assert "--temperature auto" in advice
-    before, after = (
-        json.loads(said("fit", "noise.csv", "-t", "y", "--model", "textbook", "--json", *more))["scores"]["log_loss"]
-        for more in ([], ["--temperature", "auto"])
-    )
-    assert after < before - 0.1
-    assert "--temperature auto" not in too_sure("--model", "textbook", "--temperature", "auto")
 
 
 @pytest.mark.parametrize(

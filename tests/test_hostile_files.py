@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_array_equal
 
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
@@ -72,14 +70,6 @@ def test_files_of_every_dialect_are_read(kind, tmp_path):
     assert table_of(write(tmp_path, data), **how) == expected
 
 
-def test_many_quoted_newlines_are_read_in_parallel(tmp_path):
-    rows = 60_000
-    path = write(tmp_path, "x,y\n" + '"line one\nline ""two"", still",a\n' * rows)
-    counts = nv.count(path, target="y")
-    assert counts.columns["x"].values.labels == ('line one\nline "two", still',)
-    assert counts.rows.tolist() == [rows]
-
-
 def test_files_with_odd_names_are_read(tmp_path):
     """Names that mean something to a shell, to SQL or to a glob."""
     for name in ("it's.csv", "a b.csv", "a[1].csv", "50%.csv", "naïve 天.csv", "no ending"):
@@ -138,14 +128,6 @@ def test_what_cannot_be_read_is_refused_with_the_line(kind, tmp_path):
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize("size", [10, 200_000])
-def test_bytes_that_are_no_text_are_found_late_in_a_file(size, tmp_path):
-    path = write(tmp_path, b"x,y\n" + b"1,a\n" * size + b"2,\xff\n")
-    with pytest.raises(UnreadableRows, match=rf"line {size + 2}: the text is not UTF-8") as caught:
-        nv.count(path, target="y")
-    assert (caught.value.path, caught.value.line) == (str(path), size + 2)
-
-
 @pytest.mark.parametrize("value", ["abc", "1,5", "12 %", "-x-"])
 def test_text_in_a_column_of_numbers_is_refused_with_line_value_and_remedy(value, tmp_path, monkeypatch):
     monkeypatch.setattr(columns, "LOOKED_AT", 50)
@@ -172,21 +154,6 @@ def test_labels_that_are_no_whole_numbers_are_refused_rather_than_rounded(kind, 
     ):
         nv.count(path, target="y")
     assert nv.count(nv.File(path, types={"y": "text"}), target="y").classes.labels == ("0", "1.5")
-
-
-def test_whole_numbers_are_exact_and_weights_may_turn_out_to_have_fractions(tmp_path, monkeypatch):
-    monkeypatch.setattr(columns, "LOOKED_AT", 2)
-    path = write(tmp_path, "x,w,y\n1,1,900719925474099301\n2,2,-900719925474099303\n3,0.5,900719925474099301\n")
-    counts = nv.count(path, target="y", weight="w")
-    assert counts.classes.labels == (-900719925474099303, 900719925474099301)
-    assert counts.rows.tolist() == [2.0, 1.5]
-
-
-def test_flags_are_above_their_threshold_before_anything_is_rounded(tmp_path):
-    path = write(tmp_path, "x,y\n0,a\n1,b\n0,a\n")
-    nb = nv.NaiveBayes(families={"x": "bernoulli"}).fit(path, target="y")
-    again = nb.predict_proba(write(tmp_path, "x\n0.4\n1\n", "u.csv"))
-    assert_array_equal(again, nb.predict_proba({"x": [0.4, 1.0]}))
 
 
 def test_text_in_a_key_of_numbers_is_refused(tmp_path, monkeypatch):
@@ -235,32 +202,6 @@ def test_names_of_columns_that_are_not_there_are_refused(tmp_path):
     write(tmp_path, "colour,label\nred,a\n", "z.csv")
     with pytest.raises(InvalidInput, match=r"z\.csv: there is no column 'size'"):
         nv.count([path, tmp_path / "z.csv"], target="label")
-
-
-def test_classes_and_weights_are_columns(tmp_path):
-    path = write(tmp_path, "x,y\n1,a\n2,b\n")
-    with pytest.raises(InvalidInput, match="are a column of the file: give its name as target="):
-        nv.NaiveBayes().fit(path)
-    with pytest.raises(InvalidInput, match="are a column of the file: give its name as target="):
-        nv.NaiveBayes().fit(path, ["a", "b"])
-    with pytest.raises(InvalidInput, match="weights of rows in a file are a column"):
-        nv.NaiveBayes().fit(path, target="y", sample_weight=[1.0, 2.0])
-    with pytest.raises(InvalidInput, match=r"Found array with 0 feature\(s\)"):
-        nv.count({"x": [1, 2]}, ["a", "b"], ignore=["x"])
-    with pytest.raises(InvalidInput, match="cv=10 must lie between 2 and the number of rows, 2"):
-        nv.cross_validate(path, target="y")
-    with pytest.raises(InvalidInput, match="weights of rows in a file are a column"):
-        nv.cross_validate(path, target="y", sample_weight=[1.0, 2.0])
-
-
-def test_rows_without_a_label_are_refused_or_skipped(tmp_path):
-    path = write(tmp_path, "x,y\n1,a\n2,\n3,b\n4,?\n")
-    with pytest.raises(InvalidInput, match=r"t\.csv, row 1 has no label: column 'y' is empty there"):
-        nv.count(path, target="y")
-    nb = nv.NaiveBayes(unlabelled="skip").fit(path, target="y")
-    assert nb.counts_ == nv.count({"x": [1.0, 3.0]}, ["a", "b"])
-    with pytest.raises(InvalidInput, match="No row has a label and a weight above 0"):
-        nv.NaiveBayes(unlabelled="skip").fit(write(tmp_path, "x,y\n1,\n2,NA\n", "u.csv"), target="y")
 
 
 @pytest.mark.parametrize(("weight", "found"), [("-1", "-1"), ("", "missing"), ("inf", "inf"), ("1e200", "1e+200")])
@@ -353,12 +294,3 @@ def test_folds_that_mean_nothing_are_refused(tmp_path):
         nv.fit_files(nv.NaiveBayes(), path, "y", window=3)
     with pytest.raises(InvalidInput, match=r"Give a path or nv\.File"):
         nv.fit_files(nv.NaiveBayes(), 3, "y")
-
-
-def test_a_class_that_is_only_in_one_fold_is_answered(tmp_path):
-    """The model without it gives it no chance, and the scores say so."""
-    path = write(tmp_path, "x,y\n" + "1,a\n2,b\n" * 30 + "3,c\n")
-    scores = nv.fit_files(nv.NaiveBayes(), path, "y", cv=3).scores
-    last = np.flatnonzero(scores.truth == 2)
-    assert scores.classes == ("a", "b", "c")
-    assert_array_equal(scores.posterior[last, 2], [0.0])

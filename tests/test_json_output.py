@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-import naively as nv
 from naively.cli import main
 
 
@@ -117,18 +116,3 @@ def test_labels_keep_their_type_in_answers_and_scores(labels, ending):
     said("predict", "m.parquet", file, "--only-answers", "-o", "a.csv")
     first = {line.split(",")[0] for line in Path("a.csv").read_text("utf-8").splitlines()[1:]}
     assert first == {str(label).lower() if labels[0] is True else str(label) for label in labels}
-
-
-@pytest.mark.parametrize(
-    ("fitted", "asked"),
-    [([1, 2], ["1.0", "2.0"]), ([True, False], ["true", "FALSE"]), (["1", "x"], ["1", "x"])],
-    ids=["1.0 for 1", "true for True", "1 for '1'"],
-)
-def test_labels_written_otherwise_are_the_same_classes(fitted, asked):
-    file = written(np.array(fitted * 40, dtype=object))
-    said("fit", file, "-t", "y", "-o", "m.parquet", "--cv", 0, "-q")
-    before = told("evaluate", "m.parquet", file)
-    after = told("evaluate", "m.parquet", written(asked * 40))
-    assert after["classes"] == before["classes"]
-    assert after["confusion"] == before["confusion"]
-    assert nv.load("m.parquet").score(file, target="y") == pytest.approx(before["accuracy"])

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -102,21 +98,6 @@ def test_only_new_files_are_read_and_the_order_does_not_matter(folder, tmp_path)
     assert_array_equal(nb.predict_proba(ROWS), whole.predict_proba(ROWS))
 
 
-def test_a_window_holds_the_newest_files(folder, tmp_path):
-    nb, done = fitted(folder, tmp_path / "kept", window=2)
-    assert done.rows == 2 * EACH
-    near(nb, one_fit(ROWS.slice(4 * EACH)))
-    assert fitted(folder, tmp_path / "kept", window=3)[1].rows == 3 * EACH
-
-
-def test_textbook_models_that_choose_something_go_by_rows_too(folder, tmp_path):
-    settings = {"model": "textbook", "smoothing": "auto"}
-    nb, _ = fitted(folder, tmp_path / "kept", **settings)
-    whole = one_fit(**settings)
-    near(nb, whole)
-    assert nb.smoothing_ == pytest.approx(whole.smoothing_)
-
-
 @pytest.mark.parametrize("most", [250, 60])
 def test_more_rows_than_are_kept_are_merged(most, folder, tmp_path, keep):
     """All files together, or each of them, have more rows than are kept: their models are merged."""
@@ -177,20 +158,6 @@ def test_rows_that_fade_count_by_the_mean_of_their_weights(keep):
     assert not both.complete
     assert both.copies.tolist() == [2] * len(kept.hashes)
     assert both.held.weights.tolist() == [0.75] * len(kept.hashes)
-
-
-def test_the_number_of_faded_rows_is_not_told_by_their_weight(folder, tmp_path, keep):
-    keep(250)
-    nb, _ = fitted(folder, tmp_path / "kept", fade=0.5)
-    assert str(nb.kept_rows_) == "250 of the rows, as they are"
-    keep(20_000)
-    assert str(fitted(folder, tmp_path / "all", fade=0.5)[0].kept_rows_) == f"all {DAYS * EACH} rows, as they are"
-
-
-def test_no_fading_is_a_share_of_one(folder, tmp_path):
-    one, _ = fitted(folder, tmp_path / "kept", fade=1)
-    other, _ = fitted(folder, tmp_path / "kept")
-    assert_array_equal(one.predict_proba(ROWS), other.predict_proba(ROWS))
 
 
 @pytest.mark.parametrize("fade", [0, -1, 1.5, True, "half", float("nan")])
@@ -283,13 +250,6 @@ def test_what_is_kept_is_not_mixed(first, then, words, folder, tmp_path):
         fitted(folder, tmp_path / "kept", **then)
 
 
-def test_settings_of_estimating_may_change(folder, tmp_path):
-    fitted(folder, tmp_path / "kept")
-    nb, done = fitted(folder, tmp_path / "kept", missing="value", prior="uniform")
-    assert done.read == ()
-    near(nb, one_fit(missing="value", prior="uniform"))
-
-
 def test_damaged_rows_are_counted_anew(folder, tmp_path):
     kept = tmp_path / "kept"
     nb, _ = fitted(folder, kept)
@@ -317,51 +277,4 @@ def test_a_column_of_too_many_values_is_in_no_model(folder, tmp_path, monkeypatc
 # -- rows of files and of tables ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("most", [10**6, 600, 250, 40])
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_files_and_tables_keep_the_same_rows(most, ending, tmp_path, keep):
-    keep(most)
-    path = tmp_path / f"rows.{ending}"
-    rows = pa.concat_tables([ROWS, ROWS.slice(0, 30)])
-    getattr(cases, f"write_{ending}")(path, rows)
-    of_file = nv.NaiveBayes(**HOW).fit(path, target="label").fitted_.state.kept.in_order()
-    of_table = one_fit(rows).fitted_.state.kept.in_order()
-    assert of_file.complete == of_table.complete == (most >= len(rows))
-    assert of_file.limit == of_table.limit
-    assert_array_equal(of_file.hashes, of_table.hashes)
-    assert of_file.total == of_table.total
-    assert len(of_file.hashes) == min(most, len(rows))
-
-
 # -- killed at any moment ----------------------------------------------------------------------------------------------
-
-# The process dies at the n-th file that it puts in its place, just before or just after.
-PROGRAM = """
-import os, signal, sys
-from pathlib import Path
-import naively as nv
-replace, moment, seen = Path.replace, sys.argv[3], 0
-def dies(made, path):
-    global seen
-    seen += path.suffix == ".parquet"
-    if (seen, moment) == (3, "before"):
-        os.kill(os.getpid(), signal.SIGKILL)
-    replace(made, path)
-    if (seen, moment) == (3, "after"):
-        os.kill(os.getpid(), signal.SIGKILL)
-Path.replace = dies
-nv.fit_files(nv.NaiveBayes(families={'zip': 'categorical'}), sys.argv[1], "label", keep_counts=sys.argv[2])
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs a signal that cannot be caught")
-@pytest.mark.parametrize(("moment", "whole"), [("before", 2), ("after", 3)])
-def test_killing_the_process_loses_nothing_of_rows(moment, whole, folder, tmp_path):
-    """What is kept is whole, and going on reads the other files alone and ends as if nobody had disturbed."""
-    kept = tmp_path / "kept"
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(folder / "*.csv"), str(kept), moment])
-    assert done.returncode == -signal.SIGKILL
-    assert [rows_in(path) for path in kept.glob("*.parquet")] == [EACH] * whole
-    nb, done = fitted(folder, kept)
-    assert names(done.read) == [f"day-{day}.csv" for day in range(whole, DAYS)]
-    assert_array_equal(nb.predict_proba(ROWS), fitted(folder, tmp_path / "undisturbed")[0].predict_proba(ROWS))

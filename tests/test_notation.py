@@ -108,18 +108,6 @@ def test_texts_in_files_of_known_types_are_numbers_too(tmp_path, kind):
     assert_array_equal(nb.predict_proba(path), nb.predict_proba(table.drop(columns="y")))
 
 
-def test_columns_modeled_jointly_read_numbers_alike(tmp_path):
-    """The default model goes over the rows again and again."""
-    table, plain = (
-        as_written("dollars, grouped").assign(y=LABELS),
-        as_written("plain").assign(price=amounts(), y=LABELS),
-    )
-    table.to_csv(tmp_path / "t.csv", index=False)
-    plain.to_csv(tmp_path / "p.csv", index=False)
-    a, b = (nv.NaiveBayes().fit(tmp_path / name, target="y") for name in ("t.csv", "p.csv"))
-    assert_array_equal(a.predict_proba(tmp_path / "t.csv"), b.predict_proba(tmp_path / "p.csv"))
-
-
 # -- which notation it is ----------------------------------------------------------------------------------------------
 
 
@@ -195,14 +183,6 @@ def test_unclear_columns_stay_labels_until_somebody_says_what_is_meant(tmp_path)
 # -- who decides -------------------------------------------------------------------------------------------------------
 
 
-def test_a_family_of_categories_always_wins(tmp_path):
-    table = as_written("dollars").assign(y=LABELS)
-    table.to_csv(tmp_path / "t.csv", index=False)
-    for source in (table, tmp_path / "t.csv"):
-        counts = nv.count(source, target="y", schema={"price": "categorical"})
-        assert all(label.startswith(("$", "-$")) for label in counts.columns["price"].values.labels)
-
-
 def test_a_family_of_numbers_takes_texts_that_are_numbers():
     nb = nv.NaiveBayes(families={"price": "bins"}, model="textbook").fit(as_written("dollars"), LABELS)
     assert nb.predict({"price": "$5.00", "colour": "red"})[0] in LABELS
@@ -217,11 +197,6 @@ def test_a_target_is_never_converted(tmp_path):
         assert nv.count(source, target="y").classes.labels == ("$1", "$2")
 
 
-def test_one_row_does_not_show_what_a_column_holds():
-    nb = nv.NaiveBayes(model="textbook").partial_fit({"code": "1"}, "a").partial_fit({"code": "A"}, "b")
-    assert nb.schema_["code"].type == "text"
-
-
 def test_a_cell_written_otherwise_is_an_error_that_says_how(tmp_path, monkeypatch):
     nb = nv.NaiveBayes(model="textbook").fit(as_written("dollars, grouped"), LABELS)
     wrong = as_written("dollars, grouped")
@@ -232,13 +207,6 @@ def test_a_cell_written_otherwise_is_an_error_that_says_how(tmp_path, monkeypatc
     monkeypatch.setattr(columns, "LOOKED_AT", 50)
     wrong.assign(y=LABELS).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(UnreadableRows, match=r"line 102: column 'price' holds 'a lot' here, but numbers"):
-        nv.count(tmp_path / "t.csv", target="y")
-
-
-def test_the_line_is_that_of_the_file_where_cells_have_several(tmp_path, monkeypatch):
-    monkeypatch.setattr(columns, "LOOKED_AT", 5)
-    (tmp_path / "t.csv").write_text("t,x,y\n" + '"two\nlines",1,a\n' * 10 + "one,many,b\n")
-    with pytest.raises(UnreadableRows, match=r"line 22: column 'x' holds 'many'"):
         nv.count(tmp_path / "t.csv", target="y")
 
 
@@ -257,10 +225,3 @@ def test_the_notation_is_reported_and_kept(tmp_path):
     done = CliRunner().invoke(main, ["fit", str(tmp_path / "t.csv"), "-t", "y", "--json", "--cv", "0"])
     written = {column["name"]: column["notation"] for column in json.loads(done.output)["columns"]}
     assert written == {"price": "$1,234.5", "colour": None}
-
-
-def test_labels_that_are_almost_numbers_are_pointed_out():
-    texts = [str(i) for i in range(99)] + ["abc"]
-    nb = nv.NaiveBayes(model="textbook").fit({"x": texts}, ["a", "b"] * 50)
-    assert nb.schema_["x"].type == "text"
-    assert nb.schema_.hints[0].startswith("'x' holds numbers, but also 'abc', and is taken as labels.")

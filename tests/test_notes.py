@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,21 +63,6 @@ def test_nobody_is_advised_to_ignore_a_measurement(kind):
     assert "identifiers" not in said
 
 
-@pytest.mark.parametrize("form", ["%Y/%m/%d %H:%M", "%d.%m.%Y", "%H:%M:%S"])
-def test_nobody_is_advised_to_ignore_a_date(form):
-    days = pd.date_range("2020-01-01 00:07:13", periods=ROWS, freq="1513min").strftime(form).astype(object)
-
-    assert "ignore" not in hints(day=days, x=np.arange(ROWS) * 0.5)
-
-
-def test_advice_on_texts_counts_their_words():
-    texts = [f"the quick {at} brown foxes jump over {at * 7}" for at in range(ROWS)]
-    (said,) = notes(body=texts)
-
-    assert "families={'body': 'words'}" in said
-    assert "To count their words: --text body." in command_text(said)
-
-
 # -- one note for many columns -----------------------------------------------------------------------------------------
 
 
@@ -94,13 +78,6 @@ def test_columns_of_which_the_same_is_reported_share_a_note():
         said[0]
         == "2 columns ('same', 'always') hold the same value in every row, and have no information on the class."
     )
-
-
-def test_several_identifiers_are_named_together():
-    (said,) = notes(**dict.fromkeys("ab", IDENTIFIERS["codes"]), x=np.arange(ROWS) * 0.5)
-
-    assert "2 columns ('a', 'b') have a value of their own in almost every row" in said
-    assert command_text(said).endswith("ignore them: --ignore a --ignore b.")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +121,6 @@ def test_labels_that_pairs_do_not_distinguish_are_named():
 
 # -- why the default was not fitted ------------------------------------------------------------------------------------
 
-SOFT = pd.DataFrame({"no": np.where(LABELS == "no", 0.9, 0.1), "yes": np.where(LABELS == "yes", 0.9, 0.1)})
 REASONS = {
     "one class": (np.full(ROWS, "same"), {}, "joint terms were not fitted: all rows are of one class"),
     "few rows": (LABELS[:40], {}, "joint terms were not fitted: there are 40 rows; fit, or calibrate with, at least"),
@@ -172,76 +148,4 @@ def test_the_reason_why_columns_are_not_modeled_jointly_is_the_actual_one(why, t
     assert ("at least 50" in nb.summary()) is (why in ("few rows", "no labels"))
 
 
-def test_many_classes_and_columns_counted_apart_are_named_as_the_reason():
-    rng = np.random.default_rng(0)
-    classes = nv.NaiveBayes().fit({"x": rng.normal(size=1_000)}, np.arange(1_000) % 500)
-    elsewhere = nv.NaiveBayes.from_counts(nv.count({"x": rng.normal(size=60)}, np.arange(60) % 2))
-
-    assert "there are 500 classes, and at most 300 can be" in classes.summary()
-    assert "rows were counted column by column; calibrate(X, y) with all of them" in elsewhere.summary()
-
-
 # -- on the command line -----------------------------------------------------------------------------------------------
-
-
-def test_tables_are_called_tables(tmp_path):
-    """Of a database without the table that is asked for, its tables are listed, and not as columns."""
-    path = str(tmp_path / "rows.duckdb")
-    with duckdb.connect(path) as con:
-        con.execute("create table rain as select 1 as x, 'a' as y")
-        con.execute("create table sun as select [1, 2] as list, 'a' as y")
-
-    def said(*more):
-        return CliRunner().invoke(main, ["fit", path, "-t", "y", *more]).output
-
-    assert "it has no table 'zzz'; the tables are 'rain', 'sun'." in said("--table", "zzz")
-    assert "it has the tables 'rain', 'sun'; say which: --table or --query." in said()
-    assert "column 'list' holds list" in said("--table", "sun")
-    assert "ignore it: --ignore list." in said("--table", "sun")
-
-
-def test_a_temperature_is_advised_where_it_does_something(tmp_path):
-    """Weights that were fitted have no use for one: only the textbook model is softened by it."""
-    rng = np.random.default_rng(3)
-    same = rng.normal(size=60)
-    noise = {f"n{at}": same + 0.01 * rng.normal(size=60) for at in range(8)}
-    pd.DataFrame({**noise, "y": rng.choice(["a", "b"], 60)}).to_csv(tmp_path / "rows.csv", index=False)
-
-    for model in ("auto", "textbook"):
-        said = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "--model", model]).output
-        assert "overconfident" in said
-        assert ("--temperature auto" in said) is (model == "textbook")
-
-
-def test_columns_are_listed_with_their_mutual_information(tmp_path):
-    """Under its own name, in the order of it; of wide tables only the first, and `show` says where the others are."""
-    rng = np.random.default_rng(1)
-    table = pd.DataFrame(rng.normal(size=(80, 150)), columns=[f"c{at}" for at in range(150)])
-    table.assign(good=np.arange(80) % 2, y=LABELS[:80]).to_csv(tmp_path / "rows.csv", index=False)
-    model = str(tmp_path / "m.parquet")
-
-    said = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "-o", model, "--cv", "0"]).output
-    shown = CliRunner().invoke(main, ["show", model]).output
-    facts = json.loads(CliRunner().invoke(main, ["show", model, "--json"]).output)
-
-    for page in (said, shown):
-        lines = page.splitlines()
-        head = next(at for at, line in enumerate(lines) if "mutual information (bits)" in line)
-        assert lines[head + 1].split()[:4] == ["good", "whole", "numbers", "gaussian"]
-        assert "1.000" in lines[head + 1]
-    assert "… and 131 more" in said
-    assert "… and 51 more: --json" in shown
-    assert len(facts["columns"]) == 151
-    assert facts["columns"][0]["bits"] == pytest.approx(1.0)
-
-
-def test_noise_is_reported_as_uninformative():
-    """The loss that is stated is about that of the classes alone, and so is every row's prediction."""
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({f"a{at}": rng.choice(list("uvwx"), 300) for at in range(150)})
-    y = rng.choice(["no", "yes"], 300)
-    nb = nv.NaiveBayes().fit(table, y)
-
-    assert nb.tuning_.loss_after > np.log(2) - 0.03
-    others = pd.DataFrame({f"a{at}": rng.choice(list("uvwx"), 300) for at in range(150)})
-    assert np.abs(nb.predict_proba(others)[:, 1] - (y == "yes").mean()).mean() < 0.1

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 
 import naively as nv
-from naively.cli import main
-from naively.data.column import Column
-from naively.data.encoding import block_numbers
-from naively.data.frame import frame_of
-from naively.data.target import target_of
-from naively.errors import InvalidInput, UnreadableRows
+from naively.errors import UnreadableRows
 from naively.files import columns as columns
 from naively.files import delimited
 from naively.files import typed as typed_files
@@ -79,12 +72,6 @@ def test_what_a_text_column_holds_is_decided_by_all_rows_looked_at_and_not_by_th
     assert table_of(tmp_path / "t") == TEXTS.to_pydict()
 
 
-def test_numbers_as_text_are_numbers_in_however_many_batches(tmp_path):
-    numbers = pa.table({"t": ["1", "2.5", None, "4"], "y": ["u", "v", "u", "v"]})
-    path = streamed(tmp_path / "t", numbers.to_batches(1))
-    assert table_of(path)["t"] == [1.0, 2.5, None, 4.0]
-
-
 @pytest.mark.parametrize("ordered", [False, True])
 def test_categories_keep_their_type_where_some_stand_for_no_value(tmp_path, ordered):
     def batch(values):
@@ -124,14 +111,6 @@ def test_a_text_in_an_older_encoding_is_read_as_the_text_it_is_declared_to_be(tm
     assert list(table_of(path, format="csv", encoding="latin-1").values())[1] == ["é", "à"]
 
 
-def test_a_binary_file_is_still_none_of_text(tmp_path):
-    pq.write_table(TEXTS, tmp_path / "t.parquet")
-    with pytest.raises(UnreadableRows, match="it is a Parquet file, but format='csv' was given"):
-        nv.File(tmp_path / "t.parquet", format="csv").columns()
-    with pytest.raises(UnreadableRows, match="it is a GIF image"):
-        nv.File(write(tmp_path, b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff")).columns()
-
-
 # -- cells of delimited text -------------------------------------------------------------------------------------------
 
 
@@ -144,26 +123,6 @@ def test_a_number_with_zeros_before_it_is_refused_whatever_its_neighbours_are(tm
     path = write(tmp_path, "x,y\n" + "1,u\n2,v\n" * 20 + f"{beside},u\n{cell},v\n")
     with pytest.raises(UnreadableRows, match=f"line 43: column 'x' holds '{cell}' here"):
         list(nv.File(path).batches())
-
-
-def test_zeros_and_fractions_of_one_are_numbers(tmp_path):
-    path = write(tmp_path, "x,y\n0,u\n-0,v\n0.5,u\n-0.25,v\n")
-    assert table_of(path)["x"] == [0, 0, 0.5, -0.25]
-
-
-def test_the_line_of_a_cell_counts_the_empty_lines_of_a_single_column(tmp_path, monkeypatch):
-    monkeypatch.setattr(columns, "LOOKED_AT", 6)
-    path = write(tmp_path, "x\n1\n\n2\n\n3\n4\nabc\n")
-    with pytest.raises(UnreadableRows, match="line 8: column 'x' holds 'abc'"):
-        list(nv.File(path, delimiter=",").batches())
-
-
-def test_a_decimal_sign_that_was_declared_is_not_remarked_on_where_counts_are_kept(tmp_path):
-    path = write(tmp_path, "x;y\n" + "1,5;u\n2,5;v\n" * 20)
-    for source, remarks in ((nv.File(path), 1), (nv.File(path, decimal=","), 0)):
-        nb = nv.NaiveBayes(model="textbook")
-        nv.fit_files(nb, source, "y", keep_counts=tmp_path / f"kept{remarks}")
-        assert sum("holds numbers written as" in hint for hint in nb.schema_.hints) == remarks
 
 
 @pytest.mark.parametrize("how", [{"thousands": "."}, {"decimal": ","}, {"decimal": ",", "thousands": "."}])
@@ -187,19 +146,6 @@ def test_a_folder_that_is_not_what_was_declared_is_refused_in_one_sentence(tmp_p
 
 
 # -- levels ------------------------------------------------------------------------------------------------------------
-
-
-def test_after_a_level_that_is_refused_missing_values_are_still_missing():
-    family = {"x": nv.Ordinal(levels=["low", "mid", "high"])}
-    nb = nv.NaiveBayes(model="textbook", families=family)
-    good, y = pd.DataFrame({"x": ["low", "NA", "mid", "high"] * 10}), ["a", "b", "a", "b"] * 10
-    nb.partial_fit(good, y, classes=["a", "b"])
-    with pytest.raises(InvalidInput, match="'hihg', which is none of its levels"):
-        nb.partial_fit(pd.DataFrame({"x": ["low", "hihg"] * 20}), y)
-    nb.partial_fit(good, y)
-    counted = nb.counts_.columns["x"]
-    met = dict(zip(counted.values.labels, counted.n.sum(axis=0).tolist(), strict=True))
-    assert met == {"low": 20, "mid": 20, "high": 20, None: 20}
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table, dict])
@@ -236,69 +182,4 @@ def test_dates_are_classes_whatever_holds_them(y):
     assert nb.predict({"x": [0.1, 1.2]}).tolist() == DAYS[:2]
 
 
-def test_dates_are_classes_in_files(tmp_path):
-    pq.write_table(DATED, tmp_path / "t.parquet")
-    path = write(tmp_path, DATED.to_pandas().to_csv(index=False))
-    for source in (path, tmp_path / "t.parquet", DATED, pl.from_arrow(DATED)):
-        nb = nv.NaiveBayes(model="textbook").fit(source, target="y")
-        assert nb.classes_.tolist() == DAYS[:2]
-    model = str(tmp_path / "m.parquet")
-    for asked in (["fit", str(path), "--target", "y", "-o", model], ["evaluate", model, str(path), "--target", "y"]):
-        done = CliRunner().invoke(main, asked, catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-    assert nv.load(model).classes_.tolist() == DAYS[:2]
-
-
-def test_times_are_no_classes():
-    with pytest.raises(InvalidInput, match="found times; write them as texts"):
-        nv.NaiveBayes().fit({"x": DATED["x"]}, DATED["y"].cast(pa.timestamp("s")))
-
-
 # -- numbers and classes as the kernels read them ----------------------------------------------------------------------
-
-
-def number_columns() -> dict:
-    """Return columns of numbers as they may lie: strided, of other types, in chunks, with missing values."""
-    cells = np.random.default_rng(0).normal(size=(1_000, 6))
-    whole = np.random.default_rng(1).integers(9, size=1_000)
-    with_missing = pd.Series(cells[:, 5]).astype("Float64")
-    with_missing[5] = pd.NA
-    return {
-        "strided": cells[:, 1],
-        "backwards": cells[::-1, 2],
-        "other bytes": cells[:, 3].astype(">f8"),
-        "short": whole.astype(np.uint16),
-        "single": cells[:, 4].astype(np.float32),
-        "some missing": pa.array([None if row % 7 == 0 else row for row in range(1_000)], pa.int32()),
-        "chunks": pa.chunked_array([pa.array(cells[:300, 4]), pa.array([None] * 700, pa.float64())]),
-        "pandas": with_missing,
-    }
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_numbers_are_gathered_from_wherever_they_lie(threads):
-    """A block of columns is what each column gives by itself."""
-    frame = frame_of(number_columns())
-    columns = [Column.of(name, values.type, None) for name, values in frame.columns.items()]
-    found = block_numbers(frame, columns, 3, 903, threads)
-    for at, (name, values) in enumerate(frame.columns.items()):
-        assert_array_equal(found[:, at], values.numbers(3, 903), err_msg=name)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [["no", "yes", "maybe"], ["no", None, "yes"], [3, 7, -2], [2**40, 1, 5]],
-    ids=["texts", "some missing", "whole", "far apart"],
-)
-def test_many_labels_are_encoded_as_few_are(labels):
-    """From some number of labels on they are encoded another way: the label of each row is the same."""
-    array = np.array(labels, dtype=object if isinstance(labels[0], str) else np.int64)
-    places = np.random.default_rng(2).integers(len(labels), size=3_000)
-    many, few = target_of(array[places]), target_of(array[places[:900]])
-    assert [None if code < 0 else many.labels[code] for code in many.codes] == array[places].tolist()
-    assert (set(many.labels), many.dtype) == (set(few.labels), few.dtype)
-
-
-def test_labels_that_arrow_cannot_hold_are_encoded_by_python():
-    y = np.array(["a", "\ud800"] * 1_000, dtype=object)
-    assert target_of(y).labels == ["a", "\ud800"]

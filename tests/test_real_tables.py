@@ -170,19 +170,3 @@ def test_labels_are_right_more_often_than_scikit_learns(record_property):
 
     assert set(worse) <= WORSE, worse
     assert np.mean(list(ours.values())) > np.mean(list(theirs.values()))
-
-
-@needs_tables
-def test_costs_of_credits_are_kept_low():
-    """On german-credit, where a bad credit given costs five times a good one refused, the mean cost is at most 0.56."""
-    task, facts = Task.of("german-credit", repeats=1), TABLES["german-credit"]["cost"]
-    labels, cost = facts["labels"], np.array(facts["matrix"], dtype=float)  # [true, chosen]
-    assert labels == sorted(labels)  # so they are in the order of classes_
-
-    def price(answers, y):
-        return np.mean(
-            [cost[labels.index(true), labels.index(chosen)] for true, chosen in zip(y, answers, strict=True)]
-        )
-
-    assert scored(lambda: nv.NaiveBayes(cost=cost), task, price).mean() <= 0.56
-    assert scored(nv.NaiveBayes, task, price).mean() > 0.7  # the most probable class is dear

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively.cli import main
-from naively.errors import InvalidInput, InvalidSetting, WeightWarning
+from naively.errors import InvalidInput, WeightWarning
 
 from .test_folds import mixed_rows
 
@@ -83,12 +79,6 @@ def test_scores_and_counts_take_a_column_of_weights(tmp_path):
     assert by_name == again.calibrate(X, Y, sample_weight=W).temperature_
 
 
-def test_flags_and_whole_numbers_are_weights():
-    flags = X.assign(there=np.arange(len(X)) % 3 > 0)
-    expected = nv.NaiveBayes(model="textbook").fit(X[flags["there"]], Y[flags["there"]])
-    assert nv.NaiveBayes(model="textbook").fit(flags, Y, sample_weight="there").counts_ == expected.counts_
-
-
 @pytest.mark.parametrize(
     ("table", "name", "words"),
     [
@@ -112,13 +102,6 @@ def test_columns_that_are_no_weights_are_refused(table, name, words):
         nv.NaiveBayes().fit(table, Y, sample_weight=name)
     with pytest.raises(InvalidInput, match=words):
         nv.cross_validate(table, Y, sample_weight=name)
-
-
-def test_classes_are_no_weights(tmp_path):
-    with pytest.raises(InvalidInput, match="is the column of the classes, and cannot be that of the weights"):
-        nv.NaiveBayes().fit(ROWS.assign(kind=1), target="kind", sample_weight="kind")
-    with pytest.raises(InvalidInput, match="no column 'wieght'"):
-        nv.NaiveBayes().fit(written(tmp_path, ROWS), target="kind", sample_weight="wieght")
 
 
 # -- the scale of weights ----------------------------------------------------------------------------------------------
@@ -177,31 +160,3 @@ def test_weights_of_a_file_may_be_normalized(tmp_path, keep, kept):
     plain = nv.NaiveBayes(model="textbook")
     nv.fit_files(plain, path, "kind", normalize_weight=True)  # no weights, nothing to normalize
     assert plain.counts_.rows.sum() == len(W)
-
-
-def test_normalized_weights_are_not_kept(tmp_path):
-    path = written(tmp_path, ROWS)
-    with pytest.raises(InvalidSetting, match="normalize_weight=True changes what is counted"):
-        nv.fit_files(
-            nv.NaiveBayes(), path, "kind", weight="weight", normalize_weight=True, keep_counts=tmp_path / "kept"
-        )
-
-
-def test_the_command_line_points_weights_out_and_normalizes_them(tmp_path):
-    path = written(tmp_path, ROWS.assign(weight=W / W.sum()))
-    asked = ["fit", str(path), "-t", "kind", "--weight", "weight", "--json"]
-    told = CliRunner().invoke(main, asked)
-    assert "Note: The weights of 200 rows sum to 1." in told.stderr
-    assert told.stderr.strip().endswith("let them sum to the number of rows: --normalize-weight.")
-    assert json.loads(told.stdout)["rows"] == pytest.approx(1.0)
-    better = CliRunner().invoke(main, [*asked, "--normalize-weight"])
-    assert better.stderr == ""
-    assert json.loads(better.stdout)["rows"] == pytest.approx(200.0)
-    assert CliRunner().invoke(main, [*asked, "--quiet"]).stderr == ""
-
-
-def test_a_frame_read_back_has_the_weights_it_had():
-    """A column of weights that pandas holds as nullable numbers is read, too."""
-    nullable = WITH.assign(weight=pd.array(ROWS["weight"], dtype="Int64"))
-    nb = nv.NaiveBayes(model="textbook").fit(nullable, Y, sample_weight="weight")
-    assert nb.counts_.rows.sum() == W.sum()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import decimal
-import pickle
 import warnings
 
 import numpy as np
@@ -117,10 +115,6 @@ def test_columns_of_every_type_go_on_exactly(name, tmp_path):
     goes_on(nv.NaiveBayes().fit(X, Y), tmp_path, X, Y)
 
 
-def test_all_columns_at_once_go_on_exactly(tmp_path):
-    goes_on(nv.NaiveBayes().fit(COLUMNS, Y), tmp_path, COLUMNS, Y)
-
-
 def test_texts_go_on_exactly_even_where_arrow_cannot_hold_them(tmp_path):
     X = {"body": WORDS, "size": np.arange(N) % 7.0}
     goes_on(nv.NaiveBayes(families={"body": "words"}).fit(X, Y), tmp_path, X, Y)
@@ -138,17 +132,6 @@ def test_columns_without_names_go_on_exactly(dtype, tmp_path):
     nb = nv.NaiveBayes().fit(X, Y)
     goes_on(nb, tmp_path, X, Y)
     assert saved(nb, tmp_path).fitted_.state.kept.held.source.matrix.dtype == dtype
-
-
-@pytest.mark.parametrize("how", [{}, {"class_weight": {"yes": 3.0}}, {"model": "textbook", "smoothing": "auto"}])
-def test_weights_of_rows_and_classes_go_on_exactly(how, tmp_path):
-    X, weights = {"size": RNG.normal(size=N) + (Y == "yes")}, RNG.integers(0, 4, size=N) / 2
-    goes_on(nv.NaiveBayes(**how).fit(X, Y, sample_weight=weights), tmp_path, X, Y, weights)
-
-
-def test_soft_labels_go_on_exactly(tmp_path):
-    X, p = {"size": RNG.normal(size=N), "sky": ["a", "b"] * (N // 2)}, RNG.integers(1, 9, size=N) / 10
-    goes_on(nv.NaiveBayes().fit(X, soft := pd.DataFrame({"no": p, "yes": 1 - p})), tmp_path, X, soft)
 
 
 @pytest.mark.parametrize("copies", [1, 3])
@@ -169,18 +152,6 @@ def test_a_part_of_the_rows_goes_on_exactly(copies, tmp_path, keep):
         for model in (nb, back):
             getattr(model, step)(taken(X, at), y[at])
         same(back, nb, X)
-
-
-def test_rows_that_came_since_are_taken_in_first(tmp_path):
-    X = {"size": RNG.normal(size=N) + (Y == "yes")}
-    nb = nv.NaiveBayes().fit(X, Y)
-    for at in range(5):  # too few for a new fit
-        nb.partial_fit({"size": float(at)}, "yes")
-    back = saved(nb, tmp_path)
-    whole = nv.NaiveBayes().fit({"size": np.append(X["size"], np.arange(5.0))}, np.append(Y, ["yes"] * 5))
-    assert back.kept_rows_.rows == N + 5
-    assert np.abs(back.predict_proba(X) - whole.predict_proba(X)).max() < 1e-9
-    assert_array_equal(back.predict_proba(X), nb.predict_proba(X))
 
 
 # -- what a file holds -------------------------------------------------------------------------------------------------
@@ -219,48 +190,6 @@ def test_rows_that_are_not_there_are_not_written(how, tmp_path):
     with pytest.raises(InvalidSetting, match="textbook model needs no row" if how else "keeps no row"):
         nb.save(tmp_path / "m.parquet", rows=True)
     assert not list(tmp_path.iterdir())
-
-
-def test_dropped_rows_are_gone_and_the_model_answers_as_before(tmp_path):
-    X = {"name": [f"secret-{at}" for at in range(N)], "size": RNG.normal(size=N) + (Y == "yes")}
-    nb = nv.NaiveBayes(families={"name": "words"}).fit(X, Y)
-    before = nb.predict_proba(X)
-    assert nb.kept_rows_.nbytes > 0
-    assert nb.drop_rows() is nb
-    assert nb.kept_rows_.rows == nb.kept_rows_.nbytes == 0
-    assert_array_equal(nb.predict_proba(X), before)
-    with pytest.warns(nv.StaleWarning):
-        nb.forget(taken(X, [0]), Y[:1])
-
-
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda nb: pickle.loads(pickle.dumps(nb))])
-def test_copies_and_pickles_keep_rows(copied):
-    X = COLUMNS | {"body": WORDS}
-    nb = nv.NaiveBayes(families={"body": "words"}).fit(X, Y)
-    other = copied(nb)
-    assert other.kept_rows_.rows == N
-    for model in (nb, other):
-        model.forget(taken(X, np.arange(40)), Y[:40])
-    same(other, nb, X)
-    assert copied(nb.drop_rows()).kept_rows_.rows == 0
-
-
-def test_a_pickle_of_dropped_rows_holds_none():
-    X = {"name": [f"secret-{at}" for at in range(N)], "size": RNG.normal(size=N)}
-    nb = nv.NaiveBayes(families={"name": nv.Words(hash_width=64)}).fit(X, Y)
-    assert b"secret-7" in pickle.dumps(nb)
-    assert b"secret-7" not in pickle.dumps(nb.drop_rows())
-
-
-def test_rows_cost_little_room(tmp_path):
-    """They are packed: far fewer bytes than in memory."""
-    X = {"size": np.arange(4000) % 90.0, "sky": np.array(["rain", "sunny", "clouds"])[np.arange(4000) % 3]}
-    nb = nv.NaiveBayes().fit(X, np.where(np.arange(4000) % 7 > 2, "in", "out"))
-    sizes = []
-    for rows in (False, True):
-        nb.save(tmp_path / "m.parquet", rows=rows)
-        sizes.append((tmp_path / "m.parquet").stat().st_size)
-    assert sizes[1] - sizes[0] < nb.kept_rows_.nbytes
 
 
 def test_hashes_that_do_not_follow_from_rows_come_back(keep):

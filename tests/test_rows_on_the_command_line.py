@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 import naively as nv
 
 from . import file_cases as cases
-from .commands import bad, good, run, told
+from .commands import bad, good, told
 from .test_keep_rows_by_file import EACH, ROWS
 
 pytestmark = pytest.mark.thorough
@@ -83,22 +83,6 @@ def test_rows_that_are_not_there_are_refused():
     assert "--keep-rows: the textbook model needs no row" in bad(2, *book, *to)
     assert "--keep-rows writes rows into the model file" in bad(2, "fit", "a.csv", "-t", "label", "--keep-rows")
     assert not Path("never.parquet").exists()
-
-
-def test_files_without_rows_go_on_with_a_note():
-    done = run("forget", "both-bare.parquet", "a.csv", "-o", "out.parquet")
-    assert done.exit_code == 0
-    assert "A file without rows has none to fit them again" in done.stderr
-    assert nv.load("out.parquet").counts_.rows.sum() == len(ROWS) - HALF
-
-    done = run("merge", "a-bare.parquet", "b-bare.parquet", "-o", "out.parquet")
-    assert done.exit_code == 0
-    assert "Note: Not all of these models keep their rows" in done.stderr
-    assert "--keep-rows" in done.stderr
-    assert "The file holds no row." in good("show", "out.parquet")
-    good("forget", "out.parquet", "b.csv", "-o", "rest.parquet")  # counts of pairs were moved, and are not below 0
-    assert nv.load("rest.parquet").counts_.rows.sum() == HALF
-    assert np.isfinite(nv.load("rest.parquet").predict_proba(ROWS)).all()
 
 
 def test_counts_are_kept_by_file_with_the_default_model(tmp_path):

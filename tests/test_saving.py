@@ -77,29 +77,6 @@ def test_settings_come_back(name, tmp_path):
     assert_array_equal(back.predict_proba(TABLE), nb.predict_proba(TABLE))
 
 
-@pytest.mark.parametrize("prior", [[0.5, 0.5], np.array([0.25, 0.75]), "uniform"])
-@pytest.mark.parametrize("cost", [np.array([[0, 3], [1, 0.0]]), [[0, 3], [1, 0]]])
-def test_arrays_come_back_as_lists(prior, cost, tmp_path):
-    """Which mean the same."""
-    nb = book(prior=prior, cost=cost).fit(TABLE, LABELS)
-
-    assert_array_equal(again(nb, tmp_path).predict(TABLE), nb.predict(TABLE))
-    assert_array_equal(again(nb, tmp_path).expected_cost(TABLE), nb.expected_cost(TABLE))
-
-
-def test_everything_at_once_comes_back(tmp_path):
-    """All settings together, with families of their own settings and hints of the schema."""
-    table = {name: column * 5 for name, column in TABLE.items()} | {"id": [f"row {at}" for at in range(40)]}
-    families = {"visits": nv.Poisson(smoothing=0.5), "size": nv.Gaussian(epsilon=0.1)}
-    nb = book(families=families, **SETTINGS).fit(table, LABELS * 5)
-    back = again(nb, tmp_path)
-
-    assert back.schema_ == nb.schema_
-    assert back.schema_.hints == nb.schema_.hints != ()
-    assert back.summary() == nb.summary()
-    assert_array_equal(back.predict(table), nb.predict(table))
-
-
 LABELLED = {
     "texts": LABELS,
     "integers": [int(label == "yes") for label in LABELS],
@@ -147,18 +124,6 @@ def test_settings_that_no_file_can_hold_are_refused(tmp_path):
     assert (tmp_path / "model.parquet").read_bytes() == before
 
 
-def test_names_and_their_absence_come_back(tmp_path):
-    """A model of an array takes arrays, one of a frame takes columns in any order."""
-    numbers = pd.DataFrame({"u": [1.0, 2, 3, 4], "v": [4.0, 3, 9, np.nan]})
-    framed, arrayed = (book().fit(X, list("abab")) for X in (numbers, numbers.to_numpy()))
-
-    assert_array_equal(again(framed, tmp_path).feature_names_in_, ["u", "v"])
-    assert_array_equal(again(framed, tmp_path).predict_proba(numbers[["v", "u"]]), framed.predict_proba(numbers))
-    assert not hasattr(again(arrayed, tmp_path), "feature_names_in_")
-    assert_array_equal(again(arrayed, tmp_path).predict_proba(numbers.to_numpy()), framed.predict_proba(numbers))
-    assert again(arrayed, tmp_path).n_features_in_ == 2
-
-
 def test_columns_of_every_type_come_back(tmp_path):
     """Texts, declared levels, codes, booleans, flags, dates, durations, vectors."""
     X = {
@@ -197,16 +162,6 @@ def test_the_same_model_makes_the_same_file(tmp_path):
     a, b = (nv.load(tmp_path / f"{at}.parquet") for at in (0, 1))
     assert a.counts_.agrees(b.counts_)
     assert a.counts_.columns["colour"] == b.counts_.columns["colour"]
-
-
-def test_a_path_may_be_a_text(tmp_path):
-    """Or a Path; a loaded model can be saved over its own file."""
-    path = str(tmp_path / "model.parquet")
-    book().fit(TABLE, LABELS).save(path)
-    nb = nv.load(path)
-    nb.partial_fit(TABLE, LABELS).save(path)
-
-    assert nv.load(path).counts_.rows.sum() == 16
 
 
 def test_what_is_no_model_is_refused(tmp_path):

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -16,20 +13,11 @@ from numpy.testing import assert_array_equal
 import naively as nv
 from naively.errors import UnreadableRows
 from naively.files import delimited
-from naively.files.dialect import HEAD, checked_names
+from naively.files.dialect import HEAD
 
 from .instructions import instructions
 
 pytestmark = pytest.mark.thorough
-
-MEASURED = """
-import sys
-import naively as nv
-counts = nv.count(sys.argv[1], target="label")
-with open("/proc/self/status") as status:  # of this program alone: getrusage would count the parent's memory, too
-    peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-print(len(counts.columns), counts.rows.sum(), peak / 2**10)
-"""
 
 
 def written(path, rows, columns, seed=0, names=None):
@@ -41,34 +29,6 @@ def written(path, rows, columns, seed=0, names=None):
         for at, line in enumerate(table.tolist()):
             file.write(",".join(map(str, line)) + f",{'ab'[at % 2]}\n")
     return table
-
-
-def measured(path):
-    """Return the columns and rows that a process of its own counts, and its megabytes."""
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "NAIVELY_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, env=env, check=True
-    )
-    columns, rows, megabytes = map(float, done.stdout.split())
-    return int(columns), int(rows), megabytes
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to measure the memory of a process")
-def test_three_thousand_columns_take_little_memory(tmp_path):
-    """60 rows of 3,000 numbers are 700 KB; twice the 300 MB that they take are let through."""
-    written(tmp_path / "t.csv", 60, 3000)
-    columns, rows, megabytes = measured(tmp_path / "t.csv")
-    assert (columns, rows) == (3000, 60)
-    assert megabytes < 600
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to measure the memory of a process")
-def test_twenty_thousand_columns_are_counted(tmp_path):
-    written(tmp_path / "t.csv", 300, 20_000)
-    columns, rows, megabytes = measured(tmp_path / "t.csv")
-    assert (columns, rows) == (20_000, 300)
-    assert megabytes < 1200
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -146,28 +106,6 @@ def test_names_may_be_longer_than_the_head_that_is_looked_at(tmp_path):
 
     assert file.columns() == (*names, "label")
     assert_array_equal(next(file.batches())[names[-1]].to_pylist(), table[:, -1])
-
-
-class Name(str):
-    """A name that counts how often it is compared with another."""
-
-    __slots__ = ()
-    compared = 0
-    __hash__ = str.__hash__
-
-    def __eq__(self, other):
-        Name.compared += 1
-        return str.__eq__(self, other)
-
-
-def test_names_are_distinguished_in_one_pass():
-    """Names whose hashes differ are never compared; a search through a list would compare each with each."""
-    names = [Name(f"c{at}") for at in range(2000)]
-    Name.compared = 0
-    assert len(checked_names("t.csv", names)) == len(names)
-    assert Name.compared <= len(names)
-    with pytest.raises(UnreadableRows, match="two columns are called 'c7'"):
-        checked_names("t.csv", [*names, "c7"])
 
 
 def counted(kind, columns, path):

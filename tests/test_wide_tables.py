@@ -95,18 +95,6 @@ def test_few_columns_that_tell_are_found_among_many(kind):
     assert len(used(nb)) == 30
 
 
-@pytest.mark.slow
-def test_few_columns_that_tell_are_chosen_from_all_that_fit(monkeypatch):
-    """Where all columns can be counted in pairs, those that clearly tell of the class are tried alone."""
-    monkeypatch.setattr(nv.NaiveBayes, "_recipe", RECIPE)
-    X, y, asked, truth = numbers(300, 200, 0, "five")
-    nb = nv.NaiveBayes().fit(X, y)
-    assert scored(nb, asked, truth)[0] > 0.93
-    assert 4 <= len(used(nb)) <= 10
-    X, y, asked, truth = numbers(300, 200, 0, "many weak")
-    assert len(used(nv.NaiveBayes().fit(X, y))) == 200
-
-
 def test_labels_and_mixed_tables_are_screened_alike():
     X, y, asked, truth = labels(300, 400, 0)
     nb = nv.NaiveBayes().fit(X, y)
@@ -139,15 +127,6 @@ def test_noise_stays_noise_and_the_model_knows_it(name):
     assert abs(np.mean(said) - np.mean(found)) < 0.04
 
 
-def test_three_frequent_classes_and_noise_are_answered_by_how_frequent_they_are():
-    rng = np.random.default_rng(0)
-    y = rng.choice(3, 300, p=[0.6, 0.3, 0.1])
-    nb = nv.NaiveBayes().fit(rng.normal(size=(300, 400)), y)
-    p = nb.predict_proba(rng.normal(size=(50, 400)))
-    assert np.allclose(p.mean(axis=0), np.bincount(y) / 300, atol=0.05)
-    assert np.abs(p - np.bincount(y) / 300).mean() < 0.05
-
-
 @pytest.mark.parametrize("kind", ["five", "many weak"])
 def test_what_the_model_expects_of_itself_is_what_it_finds(kind):
     said, found = [], []
@@ -168,13 +147,6 @@ def test_folds_choose_their_columns_anew():
     assert nv.cross_validate(X[:, best], y, cv=5).log_loss < 0.55
 
 
-def test_folds_do_not_take_over_a_choice_that_has_seen_them():
-    X, y, *_ = numbers(150, 200, 0)
-    nb = nv.NaiveBayes().fit(X, y)
-    given, own = (nv.cross_validate(X, y, cv=3, families=f) for f in (nb.schema_, None))
-    assert np.array_equal(given.posterior, own.posterior)
-
-
 # -- what stays --------------------------------------------------------------------------------------------------------
 
 
@@ -186,10 +158,6 @@ def wide(request):
 
 
 each_wide = pytest.mark.parametrize("wide", ["five", "many weak"], indirect=True)
-# Whatever is done with columns that are not used is done by the same code where they share a weight.
-five_by_day = pytest.mark.parametrize(
-    "wide", ["five", pytest.param("many weak", marks=pytest.mark.slow)], indirect=True
-)
 
 
 @each_wide
@@ -212,38 +180,7 @@ def test_contributions_add_up_and_unused_columns_have_none(wide):
     assert (own == 0).all() == (not nb.tuning_.learned.weights.get(REST))
 
 
-@five_by_day
-def test_order_of_rows_and_columns_contributes_nothing(wide):
-    nb, X, y, asked, _ = wide
-    rng = np.random.default_rng(0)
-    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
-    other = nv.NaiveBayes().fit(X.iloc[rows, columns], y[rows])
-    assert set(used(other)) == set(used(nb))
-    assert np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-6)
-
-
-@five_by_day
-def test_missing_values_among_many_columns(wide):
-    _, X, y, asked, truth = wide
-    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
-    for missing in ("skip", "value"):
-        nb = nv.NaiveBayes(missing=missing).fit(holes, y)
-        assert scored(nb, asked, truth)[0] > 0.55
-        assert np.isfinite(nb.predict_proba(asked.mask(asked > 0))).all()
-    gone = X.assign(n7=X["n7"].mask((y == 1) & (np.arange(len(y)) % 3 > 0)))
-    assert "n7" in used(nv.NaiveBayes(missing="value").fit(gone, y))
-
-
 # -- files -------------------------------------------------------------------------------------------------------------
-
-
-@five_by_day
-def test_a_file_and_a_table_in_memory_use_the_same_columns(wide, tmp_path):
-    nb, X, y, asked, _ = wide
-    X.assign(label=y).to_parquet(tmp_path / "wide.parquet")
-    other = nv.NaiveBayes().fit(str(tmp_path / "wide.parquet"), target="label")
-    assert used(other) == used(nb)
-    assert np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-9)
 
 
 def test_folds_of_a_file_choose_their_columns_anew(tmp_path, monkeypatch):
