@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
-import threading
-import tracemalloc
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from palmerpenguins import load_penguins
 
 import naively as nv
 from naively.errors import InvalidInput, NotASubset
 from naively.model.recipe import RECIPE
 
-from .adding_cases import CASES, CLASS, LABELS, MIXED, SIZE, Case
+from .adding_cases import CASES, LABELS, MIXED, SIZE, Case
 
-ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult-train.csv.gz"
 CLOSE = {"rtol": 0, "atol": 1e-7}  # Newton's method ends where a step gains next to nothing
 # Nothing below may warn: neither of weights that are stale, nor of a textbook model instead of the joint one.
 pytestmark = [pytest.mark.filterwarnings("error::naively.StaleWarning")]
@@ -64,15 +57,6 @@ def test_models_merge_into_the_model_of_all_rows(name):
         for a, b, c in (parts, parts[::-1]):
             for other in (nv.merge(a, b, c), nv.merge(nv.merge(a, b), c), nv.merge(a, nv.merge(b, c))):
                 assert np.allclose(case.answers(other), case.answers(merged), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("how", ["balanced", {"no": 0.5, "yes": 4.0}])
-def test_class_weights_are_those_of_all_rows(how):
-    case = Case(MIXED, settings={"class_weight": how})
-    order = np.argsort(CLASS + 6 * np.random.default_rng(0).random(SIZE))  # parts of other proportions of the classes
-    merged = nv.merge(case.fitted(order[:30]), case.fitted(order[30:80]), case.fitted(order[80:]))
-    assert np.allclose(case.answers(merged), case.fitted().predict_proba(MIXED), **CLOSE)
-    same_counts(merged, case.fitted(), exact=False)
 
 
 def test_parts_may_lack_classes_labels_and_whole_columns():
@@ -197,20 +181,6 @@ def test_batches_of_any_size_count_exactly_at_every_moment(sizes, asked):
         assert np.allclose(case.answers(nb), case.fitted(at).predict_proba(MIXED), **CLOSE)
 
 
-def test_answers_lag_by_no_more_than_one_row_in_twenty():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(2000, 3)), rng.integers(2, size=2000)
-    nb = nv.NaiveBayes().fit(X, y)
-    first = nb.predict_proba(X[:50])
-    nb.partial_fit(X[:100] + 5, y[:100])
-    assert np.array_equal(nb.predict_proba(X[:50]), first)  # 100 rows of 2,000
-    assert nb.counts_.rows.sum() == 2100
-    nb.partial_fit(X[100:101] + 5, y[100:101])
-    whole = nv.NaiveBayes().fit(np.vstack([X, X[:101] + 5]), np.append(y, y[:101]))
-    assert np.allclose(nb.predict_proba(X[:50]), whole.predict_proba(X[:50]), **CLOSE)
-    assert nb.partial_fit(X[:1], [7]).predict_proba(X[:50]).shape == (50, 3)  # a new class is answered at once
-
-
 # -- forgetting --------------------------------------------------------------------------------------------------------
 
 
@@ -265,15 +235,6 @@ def test_rows_that_were_never_counted_are_refused_and_nothing_changes(kept, keep
         assert nb.kept_rows_.rows == min(kept, SIZE)
 
 
-def test_the_row_that_was_never_counted_is_named():
-    nb = CASES["mixed"].fitted()
-    X = MIXED[:3].copy()
-    X.loc[2, "size"] = MIXED["size"].mean()  # counts of numbers do not tell
-    with pytest.raises(InvalidInput, match="Row 2 is not among the rows that were counted") as caught:
-        nb.forget(X, LABELS[:3])
-    assert caught.value.row == 2
-
-
 def test_one_of_several_copies_is_forgotten():
     case = CASES["mixed"]
     nb = case.new().fit(MIXED, LABELS, sample_weight=np.full(SIZE, 3.0))
@@ -306,87 +267,3 @@ def test_models_beyond_the_sample_count_to_the_bit_what_is_left(name, keep):
 
 
 # -- questions and memory ----------------------------------------------------------------------------------------------
-
-
-def test_threads_that_ask_at_once_get_the_same_answers():
-    """A question after rows came fits the model anew; two may do so at once."""
-    case = CASES["mixed"]
-    for _ in range(2):
-        nb = case.fitted(slice(0, 60))
-        nb.partial_fit(*case.rows(slice(60, None))[:2])
-        ready, found, errors = threading.Barrier(4), [None] * 4, []
-
-        def ask(at, nb=nb, ready=ready, found=found, errors=errors):
-            try:
-                ready.wait()
-                found[at] = nb.predict_proba(MIXED)
-            except Exception as error:
-                errors.append(error)
-
-        threads = [threading.Thread(target=ask, args=(at,)) for at in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not errors
-        for answers in found:
-            assert np.allclose(answers, case.fitted().predict_proba(MIXED), **CLOSE)
-
-
-def test_copies_learn_apart():
-    case = CASES["mixed"]
-    nb = case.fitted(slice(0, 60))
-    other = copy.copy(nb)
-    other.partial_fit(*case.rows(slice(60, None))[:2])
-    assert (nb.kept_rows_.rows, other.kept_rows_.rows) == (60, SIZE)
-    assert np.allclose(case.answers(nb), case.fitted(slice(0, 60)).predict_proba(MIXED), **CLOSE)
-    assert np.allclose(case.answers(other), case.fitted().predict_proba(MIXED), **CLOSE)
-
-
-def census(n):
-    """Return rows of the adult table, or simulated ones of its types, and their classes; texts lie as codes."""
-    if ADULT.exists():
-        frame = pd.read_csv(ADULT, nrows=n)
-        table = pa.Table.from_pandas(frame.iloc[:, :-1], preserve_index=False)
-        coded = (c.combine_chunks().dictionary_encode() if "string" in str(c.type) else c for c in table.columns)
-        return pa.table(dict(zip(table.column_names, coded, strict=True))), frame.iloc[:, -1].to_numpy()
-    rng = np.random.default_rng(0)
-    columns = {
-        "age": rng.integers(17, 90, n).astype(np.int64),
-        "weight": rng.normal(2e5, 1e5, n),
-        "work": pa.array(rng.choice(["private", "state", "federal", "none"], n)).dictionary_encode(),
-        "job": pa.array(rng.choice([f"occupation {k}" for k in range(14)], n)).dictionary_encode(),
-        "gain": np.where(rng.random(n) < 0.9, 0.0, rng.integers(0, 99_999, n)),
-    }
-    return pa.table(columns), np.array(["<=50K", ">50K"])[rng.integers(2, size=n)]
-
-
-@pytest.mark.parametrize("batches", [1, 8])
-def test_kept_rows_cost_at_most_twice_their_size_in_arrow(batches):
-    n = 20_000
-    table, y = census(n)
-    nb = nv.NaiveBayes(model="textbook", smoothing="auto")
-    for at in np.array_split(np.arange(n), batches):
-        nb.partial_fit(table.slice(at[0], len(at)), y[at])
-    nb.predict(table.slice(0, 5))
-    assert nb.kept_rows_.rows == n
-    size = table.nbytes + 4 * n  # and a code for the class of each row
-    assert nb.kept_rows_.nbytes <= 2 * size
-    arrow = pa.total_allocated_bytes()
-    tracemalloc.start()
-    twin = copy.deepcopy(nb._fitted.state.kept)
-    memory = tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes() - arrow
-    tracemalloc.stop()
-    assert twin.total == n
-    assert memory <= 2 * size
-
-
-def test_rows_are_kept_while_another_model_answers():
-    birds = load_penguins()
-    X, y = birds.drop(columns="species"), birds.species
-    nb = nv.NaiveBayes().fit(X, y).set_params(model="textbook").forget(X[:20], y[:20])
-    assert np.array_equal(nb.predict(X[:5]), nv.NaiveBayes(model="textbook").fit(X[20:], y[20:]).predict(X[:5]))
-    for model in ("auto", "textbook", "auto"):
-        nb.set_params(model=model)
-        once = nv.NaiveBayes(model=model).fit(X[20:], y[20:])
-        assert np.allclose(nb.predict_proba(X), once.predict_proba(X), rtol=0, atol=1e-9)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
-from click.testing import CliRunner
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.model_selection import ShuffleSplit
+from numpy.testing import assert_allclose
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import check_class_weight_classifiers
 
 import naively as nv
-from naively.cli import main
 from naively.errors import InvalidInput, InvalidSetting
 
 from .test_folds import mixed_rows
@@ -65,21 +59,6 @@ def test_class_weights_and_weights_of_rows_are_multiplied(model):
     assert_allclose(nb.counts_.rows, own.sum() / 3)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_texts_are_weighed_by_class(model, tmp_path):
-    rng = np.random.default_rng(1)
-    y = np.where(rng.random(120) < 0.25, "spam", "ham")
-    texts = [" ".join(rng.choice(["win", "money", "now"] if k == "spam" else ["see", "you", "now"], 4)) for k in y]
-    expected = nv.NaiveBayes(model=model).fit(texts, y, sample_weight=np.where(y == "spam", 3.0, 1.0))
-    nb = nv.NaiveBayes(model=model, class_weight={"spam": 3.0}).fit(texts, y)
-    assert_allclose(nb.predict_proba(texts), expected.predict_proba(texts), atol=1e-9)
-    pd.DataFrame({"text": texts, "y": y}).to_csv(tmp_path / "t.csv", index=False)
-    families = {"text": "words"}
-    of_file = nv.NaiveBayes(model=model, class_weight={"spam": 3.0}, families=families)
-    of_file.fit(tmp_path / "t.csv", target="y")
-    assert_allclose(of_file.predict_proba({"text": texts}), nb.predict_proba(texts), atol=1e-9)
-
-
 def test_soft_labels_and_rows_without_a_label_are_weighed_by_class():
     soft = pd.DataFrame({"low": [0.2, 0.9, 0.5], "high": [0.8, 0.1, 0.5]})
     table = {"x": ["a", "b", "b"]}
@@ -93,17 +72,6 @@ def test_soft_labels_and_rows_without_a_label_are_weighed_by_class():
     )
     em = {"unlabelled": "em", "estimate": "map", "model": "textbook"}
     assert nv.NaiveBayes(class_weight=GIVEN, **em).fit(X, labels).expected_ is not None
-
-
-def test_counts_of_every_kind_are_weighed_by_class():
-    """As if every row had been counted with the weight of its class; a class of no weight vanishes."""
-    table = X.assign(text="so what").to_dict("list") | {"bag": np.random.default_rng(2).poisson(1.0, (len(X), 3))}
-    families = {"text": "words", "bag": nv.Words(), "visits": "poisson"}
-    for weights in ({"high": 2.0, "low": 0.25, "middle": 1.0}, {"high": 0.0, "low": 1.0, "middle": 3.0}):
-        nb = nv.NaiveBayes(families=families, class_weight=weights).fit(table, Y)
-        each = np.array([weights[label] for label in Y])
-        assert nb.counts_.agrees(nv.count(table, Y, schema=nb.schema_, sample_weight=each))
-        assert np.allclose(nb.tuning_.learned.joint.on(nb.counts_.classes).rows, nb.counts_.rows)
 
 
 # -- learning on, forgetting, keeping ----------------------------------------------------------------------------------
@@ -126,20 +94,6 @@ def test_rows_come_and_go_with_the_weights_of_their_classes():
     assert nb.counts_.agrees(alone.counts_, 1e-9)
 
 
-@pytest.mark.parametrize("setting", [GIVEN, "balanced"], ids=str)
-def test_rows_are_left_out_with_the_weights_of_their_classes(setting, tmp_path, path):
-    """Of a loaded model too, and scored without them."""
-    nb, weights = nv.NaiveBayes(class_weight=setting).fit(X, Y), weights_of(setting)
-    expected = nv.NaiveBayes().fit(X, Y, sample_weight=weights).leave_one_out(X, Y, sample_weight=weights)
-    nb.save(tmp_path / "m.parquet")
-    loaded = nv.load(tmp_path / "m.parquet")
-    assert loaded.class_weight == setting
-    for scores in (nb.leave_one_out(X, Y), loaded.leave_one_out(X, Y), loaded.leave_one_out(path, target="kind")):
-        assert_allclose(scores.posterior, expected.posterior, atol=1e-9)
-        assert scores.weights is None
-    assert_allclose(loaded.calibrate(X, Y).predict_proba(X), nb.predict_proba(X), atol=1e-9)
-
-
 # -- folds -------------------------------------------------------------------------------------------------------------
 
 
@@ -159,13 +113,6 @@ def test_each_fold_is_weighed_by_the_rows_it_learns_from(model, setting, path, k
     if model == "textbook":
         keep(30)
         assert_allclose(nv.fit_files(nb, path, "kind", cv=4).scores.posterior, found.posterior, atol=1e-9)
-
-
-def test_rows_of_a_class_without_weight_are_scored_all_the_same(path):
-    for source in (ROWS, path):
-        scores = nv.cross_validate(source, target="kind", cv=3, class_weight={"low": 0}, model="textbook")
-        assert len(scores.truth) == len(Y)
-        assert scores.confusion[list(scores.classes).index("low")].sum() == (Y == "low").sum()
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
@@ -209,65 +156,6 @@ def test_balanced_weights_are_refused_where_not_all_rows_are_known(path, tmp_pat
 # -- the command line and scikit-learn ---------------------------------------------------------------------------------
 
 
-def test_the_command_line_takes_class_weights(path, tmp_path):
-    out = tmp_path / "m.parquet"
-
-    def run(*options, table=path, target="kind"):
-        return CliRunner().invoke(main, ["fit", str(table), "-t", target, "-o", str(out), "--json", *options])
-
-    report = json.loads(run("--class-weight", "low=3", "--class-weight", "high=0.5").stdout)
-    nb = nv.load(out)
-    assert nb.class_weight == GIVEN
-    assert_allclose(nb.predict_proba(X), nv.NaiveBayes(class_weight=GIVEN).fit(X, Y).predict_proba(X), atol=1e-9)
-    assert report["scores"]["rows"] == len(Y)
-    report = json.loads(run("--class-weight", "balanced").stdout)
-    assert nv.load(out).class_weight == "balanced"
-    assert_allclose([label["rows"] for label in report["classes"]], len(Y) / 3)
-    refused = {"lo=3": "which no row has", "low": "not a pair NAME=NUMBER", "low=-1": "give a finite number"}
-    for option, words in refused.items():
-        done = run("--class-weight", option)
-        assert done.exit_code == 2
-        assert words in done.stderr
-    numbers = tmp_path / "n.csv"
-    numbers.write_text("x,y\n" + "1,0\n2,1\n3,1\n" * 20)
-    report = json.loads(run("--class-weight", "0=2", table=numbers, target="y").stdout)
-    assert [label["rows"] for label in report["classes"]] == [40, 40]
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_class_weights_pass_the_checks_of_scikit_learn(model):
     check_class_weight_classifiers("NaiveBayes", nv.NaiveBayes(model=model))
-
-
-def test_arrow_tables_and_numbers_as_labels_are_weighed():
-    codes = (Y == "low").astype(np.int64)
-    nb = nv.NaiveBayes(class_weight={np.int64(1): 2, np.int64(5): 9}, classes=[0, 1, 5], model="textbook")
-    nb.fit(pa.Table.from_pandas(X), codes)
-    assert_array_equal(nb.counts_.rows, [(codes == 0).sum(), 2 * codes.sum(), 0])
-
-
-def test_heavy_rows_do_not_vouch_for_themselves():
-    """A row that weighs more than one is left out whole, so that balanced classes are learned and not memorised."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1200, 10))
-    score = X[:, 0] + rng.normal(size=1200)
-    y = np.where(score > np.quantile(score, 0.95), "p", "q")
-    found = {m: nv.cross_validate(X, y, cv=5, class_weight="balanced", model=m) for m in MODELS}
-    assert found["auto"].balanced_accuracy > 0.75  # 0.5 where one copy of each was left out
-    assert found["auto"].auc > found["textbook"].auc - 0.03
-    plain = nv.cross_validate(X, y, cv=5, model="textbook")
-    assert found["textbook"].balanced_accuracy > plain.balanced_accuracy + 0.1
-    noise = (rng.random(400) < 0.1).astype(int)
-    nb = nv.NaiveBayes(class_weight="balanced").fit(X[:400], noise)
-    assert nb.leave_one_out(X[:400], noise).log_loss > 0.55  # 0.012 where one copy of each was left out
-
-
-def test_a_splitter_that_asks_twice_is_no_partition():
-    """As many rows as there are, but not each of them once."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
-    folds = list(ShuffleSplit(n_splits=10, test_size=0.1, random_state=0).split(X))
-    for model in MODELS:
-        nb = nv.NaiveBayes(model=model)
-        losses = [nv.Scores(nb.fit(X[a], y[a]).predict_proba(X[b]), y[b], (0, 1)).log_loss for a, b in folds]
-        assert nv.cross_validate(X, y, cv=folds, model=model).log_loss == pytest.approx(np.mean(losses))

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn.model_selection import (
     GroupKFold,
@@ -15,19 +13,12 @@ from sklearn.model_selection import (
 )
 
 import naively as nv
-from naively.counting.counter import TableCounter
-from naively.counting.rows import labeled_rows
-from naively.data import encoding as block
 from naively.data.target import target_of
 from naively.errors import InvalidInput
 from naively.judge.stratified_folds import StratifiedFolds
-from naively.model import leave_one_out as resample
-from naively.model import table_model
 
 from .table_cases import CASES, KINDS, LABELS, ROWS, WEIGHTS, learned, name_of, some
 from .textbook import book, crossed
-
-KNOWN = np.array(LABELS)
 
 
 def without_row(nb, table, labels, i, weights=None, **params):
@@ -56,32 +47,6 @@ def test_leaving_a_row_out_is_taking_it_from_the_counts(kind, settings, weighted
     assert [nb.classes_[k] for k in scores.truth] == LABELS
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "more",
-    [{"classes": ["a", "b", "c", "d"]}, {"prior": "uniform"}, {"prior": "uniform", "classes": ["a", "b", "c", "d"]}],
-    ids=str,
-)
-def test_declared_classes_stay_and_given_priors_are_shared_by_those_left(kind, more):
-    nb, table = learned(kind, {"estimate": "mle" if "classes" in more else "bayes"}, **more)
-
-    scores = nb.leave_one_out(table, LABELS)
-
-    expected = [without_row(nb, table, LABELS, i) for i in range(ROWS)]
-    np.testing.assert_allclose(scores.posterior, expected, rtol=1e-9, atol=1e-9)
-
-
-def test_a_prior_by_class_is_shared_by_the_classes_that_are_left():
-    """The only row of c is left out: what c had goes to the others, in proportion."""
-    nb, table = learned("labels", {"prior": {"a": 0.2, "b": 0.3, "c": 0.5}})
-
-    got = nb.leave_one_out(table, LABELS).posterior
-
-    at = LABELS.index("c")
-    expected = without_row(nb, table, LABELS, at, prior={"a": 0.4, "b": 0.6})
-    np.testing.assert_allclose(got[at], expected, rtol=1e-9, atol=1e-12)
-
-
 def test_only_the_columns_that_are_in_use_are_left_out():
     """By name, and by position where there are no names."""
     nb, table = learned("all", {"columns": ["size", "shape"]})
@@ -94,59 +59,6 @@ def test_only_the_columns_that_are_in_use_are_left_out():
         at = [int(name[1:]) for name in columns]
         some_columns = book().fit(X[:, at], LABELS).leave_one_out(X[:, at], LABELS)
         np.testing.assert_allclose(alone.posterior, some_columns.posterior, rtol=1e-12)
-
-
-def test_a_row_of_no_weight_is_no_row():
-    """It is neither counted nor scored, whatever its label; nor is a row without a label."""
-    nb, table = learned("labels", {})
-    weights, labels = np.append(np.ones(ROWS), [0.0, 0.0]), [*LABELS, "z", "a"]
-    more = {name: [*column, "green", "blue"] for name, column in table.items()}
-    plain = nb.leave_one_out(table, LABELS)
-
-    again = book().fit(more, labels, sample_weight=weights)
-    np.testing.assert_array_equal(again.leave_one_out(more, labels, weights).posterior, plain.posterior)
-    skips = book(unlabelled="skip").fit(more, [*LABELS, None, None])
-    np.testing.assert_array_equal(skips.leave_one_out(more, [*LABELS, None, None]).posterior, plain.posterior)
-
-
-def test_blocks_of_rows_are_left_out_as_all_at_once(monkeypatch):
-    """Rows are read some at a time; each still answers for itself, and errors name the row of the table."""
-    nb, table = learned("all", {})
-    whole = nb.leave_one_out(table, LABELS).posterior
-    evidence = nb.explain(table).scores
-
-    for module in (block, table_model):
-        monkeypatch.setattr(module, "ROWS", 4)
-    np.testing.assert_array_equal(nb.leave_one_out(table, LABELS).posterior, whole)
-    np.testing.assert_array_equal(nb.explain(table).scores, evidence)
-    wrong = table | {"shape": [*table["shape"][:12], "round", "new"]}
-    with pytest.raises(InvalidInput, match=r"^Row 13 was never counted: its value in column 'shape' was not counted"):
-        nb.leave_one_out(wrong, LABELS)
-
-
-def test_every_library_is_left_out_alike():
-    table, _ = KINDS["labels"]
-    nb = book().fit(table, LABELS)
-    expected = nb.leave_one_out(table, LABELS).posterior
-    for library in (pd.DataFrame, pl.DataFrame, pa.table):
-        np.testing.assert_array_equal(nb.leave_one_out(library(table), LABELS).posterior, expected)
-    frame = pd.DataFrame(table).assign(y=LABELS)
-    np.testing.assert_array_equal(nb.leave_one_out(frame, target="y").posterior, expected)
-
-
-def test_a_single_row_as_a_dict_is_left_out():
-    nb, table = learned("labels", {})
-    row = {name: column[0] for name, column in table.items()}
-    expected = nb.leave_one_out(table, LABELS).posterior[:1]
-    np.testing.assert_allclose(nb.leave_one_out(row, "a").posterior, expected, rtol=1e-12)
-
-
-def test_where_every_class_is_ruled_out_the_prior_without_the_row_decides():
-    """The only row of its value: without it, and with a reserved place of no weight, nobody can have it."""
-    table, labels = {"x": ["p", "p", "q", "q", "odd"], "z": ["s", "s", "t", "t", "s"]}, ["a", "a", "b", "b", "b"]
-    nb = book(estimate="mle", unseen="smooth").fit(table, labels)
-    np.testing.assert_allclose(nb.leave_one_out(table, labels).posterior[4], [0.5, 0.5])
-    np.testing.assert_allclose(without_row(nb, table, labels, 4), [0.5, 0.5])
 
 
 # -- refused -------------------------------------------------------------------------------------------------------
@@ -298,17 +210,6 @@ def test_a_number_of_folds_is_refitting():
     np.testing.assert_array_equal(scores.posterior, by_masks.posterior)
 
 
-def test_rows_may_be_learned_from_several_times():
-    """A splitter may draw rows more than once."""
-    table, labels, _, _ = many_rows()
-    rng = np.random.default_rng(5)
-    splits = [(rng.integers(0, 60, 80), np.arange(60, 90)), (rng.integers(30, 90, 80), np.arange(30))]
-
-    scores = crossed(table, labels, cv=splits, families={"visits": "poisson"})
-
-    np.testing.assert_allclose(scores.posterior, refitted(table, labels, splits, None, {})[1], rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_family_is_cross_validated(kind):
     """Sparse columns, flags and matrices too: one fold a row is leaving one out."""
@@ -316,16 +217,6 @@ def test_every_family_is_cross_validated(kind):
     nb, _ = learned(kind, {})
     scores = crossed(table, LABELS, cv=LeaveOneOut(), families=families)
     np.testing.assert_allclose(scores.posterior, nb.leave_one_out(table, LABELS).posterior, rtol=1e-9, atol=1e-9)
-
-
-def test_every_library_is_cross_validated_alike():
-    table, labels, _, _ = many_rows()
-    expected = crossed(table, labels, cv=3).posterior
-    arrow = pa.Table.from_pandas(table)
-    for other in (arrow, pl.from_arrow(arrow), table.to_dict("records")):
-        np.testing.assert_allclose(crossed(other, labels, cv=3).posterior, expected, rtol=1e-12)
-    target = crossed(table.assign(y=labels), target="y", cv=3)
-    np.testing.assert_array_equal(target.posterior, expected)
 
 
 def test_settings_and_costs_reach_the_scores():
@@ -351,20 +242,3 @@ def test_an_error_in_a_fold_names_the_row_of_the_table(folds):
     X[37, 1] = np.inf
     with pytest.raises(InvalidInput, match="Row 37"):
         crossed(X, np.arange(40) % 2, cv=folds)
-
-
-def test_folds_assigned_leave_what_counting_the_others_gives():
-    """Each fold is counted once; what the whole less one of them holds is what its other rows hold, vectors too."""
-    table, labels, weights, _ = many_rows()
-    source = table.to_dict("list") | {"text": np.random.default_rng(1).poisson(1.0, (len(table), 4)).astype(float)}
-    families = {"text": nv.Words()}
-    rows = labeled_rows(source, labels, None, weights)
-    whole = TableCounter(rows.schema(families))
-    splits = [test for _, test in resample.folds_of(4, rows, None, 0)]
-    parts = resample.counted_apart(whole, [resample.rows_at(rows, test) for test in splits], 1)
-
-    for test, part in zip(splits, parts, strict=True):
-        others = np.setdiff1d(np.arange(len(table)), test)
-        expected = resample.counts_of_rows(resample.rows_at(rows, others), whole.value(), 1)
-        assert whole.less(part).agrees(expected)
-        assert whole.less(part).classes.labels == expected.classes.labels

@@ -87,12 +87,6 @@ def test_extreme_tables_are_answered_sensibly(name):
     assert np.array_equal(nb.predict_proba(X[:1]), p[:1])
 
 
-@pytest.mark.parametrize("name", ["constant columns", "no cells", "a class of one row", "two identical columns"])
-def test_extreme_tables_are_scored_in_folds(name):
-    nb, X, y = fitted(name)
-    assert np.isfinite(nb.leave_one_out(X, y).log_loss)
-
-
 @pytest.mark.parametrize(
     ("name", "most"),
     [
@@ -125,12 +119,6 @@ def test_what_cannot_be_afforded_is_left_out_and_reported(name):
     assert LEFT_OUT[name] in "\n".join([*nb.schema_.hints, *summary_of_tuning(nb.fitted_)])
 
 
-def test_few_different_values_are_no_remark():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.integers(0, 5, 300), "b": 1.0, "c": rng.choice(["u", "v"], 300)})
-    assert not any("pairs" in hint for hint in nv.NaiveBayes().fit(X, np.arange(300) % 2).schema_.hints)
-
-
 WEIGHTS = {
     "huge": np.full(300, 1e12),
     "huge and tiny": np.where(np.arange(300) % 7 == 0, 1e12, 1e-3),
@@ -150,14 +138,6 @@ def test_extreme_weights_are_answered(name):
     assert np.isfinite(p).all()
     assert np.allclose(p.sum(axis=1), 1)
     assert (p.argmax(axis=1) == y).mean() >= 0.5
-
-
-def test_rows_of_no_weight_are_no_rows():
-    X, y = table(lambda y: numbers(300, 3, y).join(words(300, 2, 3, y)), 300, 2)
-    some = np.arange(300) % 3 > 0
-    all_rows = nv.NaiveBayes(model="auto").fit(X, y, sample_weight=some * 1.0)
-    fewer = nv.NaiveBayes(model="auto").fit(X[some], y[some])
-    assert np.allclose(all_rows.predict_proba(X), fewer.predict_proba(X), atol=1e-9)
 
 
 def test_numbers_beyond_the_edges_are_answered_as_those_at_the_edges():

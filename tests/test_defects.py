@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 
 from naively.families import Gaussian, Settings
-from naively.model.column_parts import empirical_prior
 from naively.model.scorer import posterior
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from naively.stats import Axis, Moments
@@ -39,13 +38,6 @@ def test_a_category_never_seen_contributes_nothing():
     both, second = CategoricalNB().fit(codes, y), CategoricalNB().fit(codes[:, 1:], y)
 
     assert_allclose(both.predict_proba([[99, 1], [99, 0]]), second.predict_proba([[1], [0]]), rtol=1e-12)
-
-
-def test_a_row_of_unknown_categories_gets_the_prior():
-    """Where no column is known, the answer is what was believed before."""
-    nb = CategoricalNB().fit([[0], [0], [1]], ["a", "a", "b"])
-
-    assert_allclose(nb.predict_proba([[7]]), [[2 / 3, 1 / 3]], rtol=1e-12)
 
 
 def test_categories_stay_known_when_a_batch_lacks_them():
@@ -113,17 +105,6 @@ def test_rows_in_batches_give_what_all_rows_at_once_give(size, var_smoothing):
     assert_allclose(parts.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-10)
 
 
-def test_row_by_row_there_is_no_nan():
-    """One row at a time, probabilities are numbers from the first row on."""
-    X, y = [[1.0], [1.2], [3.1], [2.9]], [0, 0, 1, 1]
-    nb = GaussianNB()
-
-    for row, label in zip(X, y, strict=True):
-        nb.partial_fit([row], [label], classes=[0, 1])
-        assert np.isfinite(nb.predict_proba(X)).all()
-    assert_allclose(nb.predict_proba(X), GaussianNB().fit(X, y).predict_proba(X), rtol=1e-9)
-
-
 # -- 8: nothing but constant columns (found in the survey: NaN) --------------------------------------------------------
 
 
@@ -146,16 +127,6 @@ def test_an_alpha_for_each_flag_gives_probabilities():
     expected = np.array([[2 + 0.5, 1 + 3.0], [0 + 0.5, 1 + 3.0]]) / (np.array([[2.0], [1.0]]) + 2 * alpha)
     assert_allclose(np.exp(nb.feature_log_prob_), expected, rtol=1e-12)
     assert_allclose(nb.predict_proba(has).sum(axis=1), 1.0, rtol=1e-12)
-
-
-@pytest.mark.parametrize("classifier", [BernoulliNB, MultinomialNB, ComplementNB])
-def test_equal_alphas_are_one_alpha(classifier):
-    """The same α for each feature is that α for all of them."""
-    X, y = np.random.default_rng(0).integers(0, 3, (30, 5)), np.arange(30) % 3
-
-    each = classifier(alpha=np.full(5, 0.7)).fit(X, y)
-
-    assert_allclose(each.feature_log_prob_, classifier(alpha=0.7).fit(X, y).feature_log_prob_, rtol=1e-12)
 
 
 def test_tiny_alphas_keep_their_digits():
@@ -192,13 +163,6 @@ def test_a_declared_class_without_rows_is_impossible_in_the_drop_in(classifier):
 
     assert_allclose(nb.class_log_prior_, [np.log(0.5), np.log(0.5), -np.inf], rtol=1e-12)
     assert_array_equal(nb.predict_proba([[0, 1]])[:, 2], [0.0])
-
-
-def test_a_declared_class_without_rows_has_a_chance_in_naively():
-    """The prior has a λ of its own: (n + λ) / (N + K·λ)."""
-    prior = np.exp(empirical_prior(np.array([1.0, 1.0, 0.0]), Settings(smoothing=1.0)))
-
-    assert_allclose(prior, [2 / 5, 2 / 5, 1 / 5], rtol=1e-12)
 
 
 # -- 12: memory with many classes (PR #5123: 1.68 GB for 40 MB of counts) ----------------------------------------------
@@ -266,12 +230,3 @@ def test_no_smoothing_gives_no_nan(classifier):
     assert_allclose(answers.sum(axis=1), 1.0, rtol=1e-12)
     assert_array_equal(nb.predict(new), answers.argmax(axis=1))
     assert not any(np.isnan(table).any() for table in nb.feature_log_prob_)
-
-
-@pytest.mark.parametrize("classifier", DISCRETE)
-def test_no_smoothing_gives_no_nan_for_a_class_without_rows(classifier):
-    """Without smoothing, a class declared but not met has no NaN either."""
-    nb = classifier(alpha=0.0).partial_fit([[0, 1], [1, 0]], [0, 1], classes=[0, 1, 2])
-
-    assert not any(np.isnan(table).any() for table in nb.feature_log_prob_)
-    assert_allclose(nb.predict_proba([[0, 1], [0, 0], [1, 1]]).sum(axis=1), 1.0, rtol=1e-12)

@@ -1,16 +1,12 @@
 """Estimators keep their rows to themselves: a failed call adds none, and copies of a model do not share counts."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
 from naively.counting.kept_rows import KeptRows
 from naively.errors import InvalidInput, InvalidSetting, RowRefused
-from naively.errors.message import ANY_VALUE, Message, Setting
 from naively.sklearn import TextCounter
 
 
@@ -58,26 +54,6 @@ def test_a_failed_partial_fit_adds_no_rows(monkeypatch):
     assert nb.counts_ == whole.counts_
 
 
-def test_a_model_made_of_a_fitted_one_has_its_own_counts():
-    (X, y), (more, labels) = some_rows(80), some_rows(20)
-    first = nv.NaiveBayes().fit(X, y)
-    second = nv.NaiveBayes.from_fitted(first.fitted_)
-    second.partial_fit(more, labels)
-
-    assert (first.kept_rows_.rows, second.kept_rows_.rows) == (80, 100)
-    assert first.counts_.rows.sum() == 80
-    assert second.counts_.rows.sum() == 100
-
-
-def test_a_merged_model_is_of_the_class_of_the_first():
-    class Mine(nv.NaiveBayes):
-        """A subclass of a user."""
-
-    X, y = some_rows(30)
-    models = [Mine(model="textbook").fit(X, y) for _ in range(2)]
-    assert type(nv.merge(models)) is Mine
-
-
 def test_a_refused_row_of_a_file_with_folds_keeps_its_number(tmp_path):
     X, y = some_rows(60)
     X.loc[41, "a"] = np.inf
@@ -89,20 +65,6 @@ def test_a_refused_row_of_a_file_with_folds_keeps_its_number(tmp_path):
         with pytest.raises(RowRefused) as caught:
             refused()
         assert caught.value.row == 41
-
-
-def test_a_note_is_the_same_after_saving():
-    note = Message("Use ", Setting("null", ANY_VALUE, of="nv.File(...)"), ".")
-    assert str(Message.from_json(json.loads(json.dumps(note.to_json())))) == str(note)
-
-
-@pytest.mark.parametrize("lowercase", [True, False])
-def test_a_preprocessor_replaces_lowercasing_as_in_scikit_learn(lowercase):
-    texts = ["Hello World", "hello Again"]
-    ours, theirs = (
-        kind(preprocessor=str.strip, lowercase=lowercase).fit(texts) for kind in (TextCounter, CountVectorizer)
-    )
-    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", float("nan")])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -21,20 +19,13 @@ from naively.__main__ import main
 from naively.errors import InvalidInput, InvalidSetting, UnwritableFile
 
 from .export_cases import JavaScript
-from .flat_cases import MORE_TEXTS, fitted, penguin_rows, table_of, text_models
+from .flat_cases import MORE_TEXTS, fitted, table_of, text_models
 from .tables import penguins
 
 pytestmark = pytest.mark.alone
 
 
 # -- JavaScript, JSON and PMML -----------------------------------------------------------------------------------------
-
-
-def test_a_module_of_single_precision_is_smaller():
-    nb, scorer = nv.NaiveBayes().fit(*penguins()), JavaScript()
-    found = scorer.score(nb, penguin_rows(), single=True)[1]
-    assert np.abs(found - nb.predict_proba(penguin_rows())).max() < 1e-6
-    assert len(nv.export.javascript(nb, single=True)) < len(nv.export.javascript(nb))
 
 
 def test_a_module_holds_texts_and_no_text_ends_a_script_or_a_string():
@@ -44,14 +35,6 @@ def test_a_module_holds_texts_and_no_text_ends_a_script_or_a_string():
     nb = nv.NaiveBayes(model="textbook").fit({"z{}": labels * 3}, ["a", "b", "{c}"] * 7)
     assert "</script>" not in nv.export.javascript(nb)
     JavaScript().check(nb, [{"z{}": label} for label in labels])
-
-
-def test_json_is_that_of_the_flat_model(tmp_path):
-    nb = nv.NaiveBayes().fit(*penguins())
-    assert nv.export.json(nb) == nb.flat().json() == nv.export.json(nb.flat())
-    assert nv.export.json(nb, tmp_path / "flat.json", single=True) == nb.flat().json(single=True)
-    nb.flat().save(tmp_path / "saved.json", single=True)
-    assert (tmp_path / "flat.json").read_bytes() == (tmp_path / "saved.json").read_bytes()
 
 
 def test_fields_of_pmml_are_declared_with_their_types():
@@ -164,15 +147,6 @@ def test_the_ending_of_the_name_is_the_format(tmp_path, penguin_model):
         nv.export.json(nb, tmp_path)
 
 
-def test_functions_stay_functions_whatever_was_imported():
-    program = (
-        "import sys, naively.export.export_file, naively as nv; "
-        "print(*(callable(getattr(nv.export, name)) for name in nv.export.__all__), 'sqlglot' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True"] * len(nv.export.__all__) + ["False"]
-
-
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
@@ -191,14 +165,6 @@ def test_the_command_writes_what_the_library_writes(tmp_path, penguin_model):
     assert json.loads(done.stdout) == {"out": str(pmml), "format": "pmml", "bytes": pmml.stat().st_size}
     assert pmml.read_text("utf-8") == nv.export.pmml(nb.set_params(prior="uniform"))
     assert run(penguin_model, "-o", "-", "--format", "json").stdout == nv.export.json(nv.load(penguin_model)) + "\n"
-
-
-def test_costs_that_are_not_exported_give_a_note(tmp_path, penguin_model):
-    path = tmp_path / "costs.parquet"
-    nv.load(penguin_model).set_params(reject=0.2).save(path)
-    done = run(path, "-o", tmp_path / "model.json")
-    assert "Note: the costs of the model are not exported; the answer is the most probable class.\n" in done.stderr
-    assert run(path, "-o", tmp_path / "model.json", "--quiet").stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import naively as nv
-from naively.errors import InvalidInput, InvalidSetting, NotInstalled, UnwritableFile
+from naively.errors import InvalidInput, InvalidSetting, NotInstalled
 
 from .export_cases import DATABASES, Database, opened
 from .flat_cases import MODELS, penguin_rows
@@ -63,15 +63,6 @@ def test_numbers_booleans_and_times_may_be_categories_classes_and_cells(engine):
     assert engine.answers(one, [{"x": 1.0}]) == [{"row number": 0, "answer": "a", "probability": 1.0, "P(a)": 1.0}]
 
 
-def test_nan_is_a_missing_number_and_a_column_that_is_not_there_an_error(engine):
-    nb, row = penguin_model("textbook"), penguin_rows()[0]
-    nan, none = engine.answers(nb, [row | {"bill_length_mm": float("nan")}, row | {"bill_length_mm": None}])
-    assert {**nan, "row number": 1} == none
-    engine.load([{"island": "Dream"}])
-    with pytest.raises(Exception, match="bill_length_mm"):
-        engine.ask(nv.export.sql(nb, dialect=engine.dialect))
-
-
 def test_columns_of_sqlite_may_hold_anything_in_any_collation():
     """Texts are equal if their characters are; a number may be a text, and a text without digits is missing."""
     engine = Database("sqlite", sqlite3.connect(":memory:").cursor())
@@ -88,19 +79,6 @@ def test_columns_of_sqlite_may_hold_anything_in_any_collation():
 
 
 # -- names and quotes --------------------------------------------------------------------------------------------------
-
-
-def test_any_table_can_be_named_and_the_columns_of_the_result_chosen(engine):
-    nb, row = penguin_model("textbook"), penguin_rows()[0]
-    for name in ('my "rows"', "select", "nv_step1", "names.with.dots"):
-        engine.load([row | {"nv_id": 7}], name)
-        (answer,) = engine.ask(nv.export.sql(nb, dialect=engine.dialect, table=[name], keep=["nv_id", "island"]))
-        assert list(answer) == ["nv_id", "island", "answer", "probability", *(f"P({label})" for label in nb.classes_)]
-        assert (answer["nv_id"], answer["island"]) == (7, row["island"])
-    assert '"main"."rows"' in nv.export.sql(nb, dialect=engine.dialect, table="main.rows")
-    engine.load([row])
-    (answer,) = engine.ask(nv.export.sql(nb, dialect=engine.dialect, probabilities=False, prefix="new_"))
-    assert list(answer) == ["new_answer", "new_probability"]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -142,12 +120,3 @@ def test_settings_that_cannot_be_are_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     with pytest.raises(NotInstalled, match=r'written by sqlglot, .*pip install "naively\[sql\]"'):
         nv.export.sql(nb)
-
-
-def test_a_file_appears_only_when_it_can_be_written(tmp_path):
-    nb, path = penguin_model("textbook"), tmp_path / "model.sql"
-    path.write_text("old")
-    assert nv.export.sql(nb, path) == path.read_text("utf-8")
-    with pytest.raises(UnwritableFile, match="Cannot save to"):
-        nv.export.sql(nb, tmp_path / "nowhere" / "model.sql")
-    assert [file.name for file in tmp_path.iterdir()] == ["model.sql"]

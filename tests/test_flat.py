@@ -24,7 +24,6 @@ from .flat_cases import (
     MORE_TEXTS,
     SETTINGS,
     TEXT_FAMILIES,
-    TEXTS,
     asked,
     fitted,
     joint_model,
@@ -173,20 +172,6 @@ def test_a_class_that_is_ruled_out_has_probability_0_and_a_row_that_rules_out_al
     scorer.check(both, [{"a": "x", "b": "q"}])
 
 
-@each_model
-def test_events_that_a_class_never_had_rule_it_out_as_the_model_does(scorer, model):
-    table = table_of(4)
-    table["visits"] = np.where(table["class"] == "low", 0, table["visits"])
-    table["grade"] = np.where(table["class"] == "mid", 0, table["grade"])
-    scorer.check(fitted(table, model, {"visits": "poisson", "grade": "poisson"}, estimate="mle"), asked(table))
-
-
-@each_model
-def test_a_calibrated_model_is_flattened_with_its_calibration(scorer, model):
-    table = table_of(5, 300)
-    scorer.check(fitted(table, model).calibrate(table.drop(columns="class"), table["class"]), asked(table))
-
-
 @pytest.mark.parametrize("classes", [2, 3, 5, 13, 26])
 def test_any_number_of_classes_can_be_flattened(scorer, classes):
     nb, rows = letters(classes)
@@ -213,13 +198,6 @@ def test_labels_of_any_type_are_read_from_json(scorer):
     for model in MODELS:
         nb = nv.NaiveBayes(model=model, families=families).fit(table, target="class")
         scorer.check(nb, plain_rows(table[list(labels)]))
-
-
-def test_times_are_numbers_of_seconds(scorer):
-    days = pd.date_range("2024-01-01", periods=40, freq="36h")
-    nb = nv.NaiveBayes().fit({"when": days}, ["a"] * 20 + ["b"] * 20)
-    found = scorer.probabilities(nb, [{"when": day.timestamp()} for day in days])
-    assert np.abs(found - nb.predict_proba({"when": days})).max() < 1e-9
 
 
 def test_texts_that_stand_for_no_value_are_missing(scorer, tmp_path):
@@ -270,13 +248,6 @@ def test_contributions_of_columns_and_pairs_are_those_of_explain(in_browser, mod
             assert not found
 
 
-@each_model
-def test_contributions_of_texts_are_those_of_explain(in_browser, model):
-    nb, rows = dict(text_models("usual words"))[model], [{"text": text} for text in MORE_TEXTS]
-    for row, (_, found) in zip(rows, in_browser.parts(nb, rows), strict=True):
-        assert np.abs(differences(found["text",]) - differences(nb.explain(row).scores[0, 0])).max() < 1e-9
-
-
 # -- texts ------------------------------------------------------------------------------------------------------------
 
 
@@ -292,13 +263,6 @@ def test_words_rule_classes_out_where_frequencies_are_taken_as_they_are(scorer, 
     nb.fit({"text": ["good day", "good night", "bad day", "bad bad luck"]}, ["p", "p", "n", "n"])
     texts = ("good", "bad day", "good bad", "day", "", "luck night", "good day night")
     scorer.check(nb, [{"text": text} for text in texts])
-
-
-def test_texts_with_other_columns_are_in_one_flat_model(scorer):
-    table = table_of(7, len(TEXTS) * 4).assign(text=TEXTS * 4)
-    rows = [row | {"text": text} for row, text in zip(asked(table), MORE_TEXTS, strict=False)]
-    for model in MODELS:
-        scorer.check(fitted(table, model, {"text": "words"}), rows)
 
 
 @settings(max_examples=60, deadline=None)
@@ -350,12 +314,6 @@ def test_single_precision_rounds_tables_of_scores_and_nothing_else():
     assert len(flat.json(single=True)) < len(flat.json())
 
 
-def test_scores_are_relative_to_the_first_class_where_none_is_infinite():
-    assert {term["table"].shape[-1] for term in letters(3)[0].flat().content["terms"]} == {2}
-    ruled = nv.NaiveBayes(model="textbook", estimate="mle").fit({"sky": ["rain", "sun"]}, ["in", "out"])
-    assert ruled.flat().content["terms"][0]["table"].shape == (2, 2)
-
-
 def test_the_target_and_the_classes_are_named_and_what_is_refused_is_said():
     flat = fitted(table_of(9), "auto").flat().content
     assert (flat["target"], flat["classes"]) == ("class", ["high", "low", "mid"])
@@ -382,10 +340,3 @@ def test_what_tables_cannot_hold_is_an_error_with_its_column():
         assert error.value.column == "text"
     with pytest.raises(InvalidSetting, match="no number of words"):
         letters(2)[0].flat(words=-1)
-
-
-def test_a_model_that_learned_more_rows_is_flattened_as_it_predicts():
-    table = table_of(11, 400)
-    nb = nv.NaiveBayes()
-    for part in (table[:200], table[200:210], table[210:400]):
-        Scorer(None).check(nb.partial_fit(part, target="class"), asked(table))

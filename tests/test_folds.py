@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 from pyarrow import csv
 from sklearn.model_selection import KFold
 
 import naively as nv
 from naively import _kernels
-from naively.cli import main
 from naively.data.target import target_of
 from naively.errors import InvalidInput, InvalidSetting
 from naively.judge.stratified_folds import StratifiedFolds, seed_from_random_state
-
-PENGUINS = Path(__file__).resolve().parents[1] / "examples" / "penguins.csv"
-FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "auc")
 
 
 def folds_of(labels, folds, seed=0, weights=None):
@@ -75,20 +69,6 @@ def test_rows_are_split_alike_block_by_block_and_all_at_once():
     assert_array_equal(np.concatenate(found), folds_of(labels, 5, 7))
 
 
-def test_rows_of_no_weight_take_no_place():
-    labels, there = np.tile([0, 1, 2], 40), np.random.default_rng(3).random(120) < 0.7
-    dealt = folds_of(labels, 4, weights=there.astype(float))
-    assert_array_equal(dealt[there], folds_of(labels[there], 4))
-    assert set(dealt[~there]) == {-1}
-
-
-def test_labels_are_split_by_their_text():
-    """A file may hold as text, or as a whole number, what a table holds as a fraction."""
-    labels = np.random.default_rng(4).integers(0, 3, 100)
-    assert_array_equal(folds_of(labels, 5), folds_of(labels.astype(str), 5))
-    assert_array_equal(folds_of(labels, 5), folds_of(labels.astype(float), 5))
-
-
 BAD = {
     "a class that is not there": ({"classes": np.array([0, 2], np.int32)}, "Class codes must lie in 0 … 1"),
     "a row without a fold": ({"out": np.zeros(3, np.int32)}, "There must be a fold for each row"),
@@ -124,16 +104,6 @@ def test_a_random_state_splits_anew():
     assert_array_equal(*drawn)
     assert len({seed_from_random_state(None) for _ in range(5)}) > 1
     assert seed_from_random_state(np.random.default_rng(1)) == seed_from_random_state(np.random.default_rng(1))
-
-
-def test_the_command_line_splits_penguins_evenly():
-    species = pd.read_csv(PENGUINS)["species"]
-    dealt = folds_of(species.to_numpy(dtype=object), 5)
-    assert sorted(np.bincount(dealt)) == [68, 69, 69, 69, 69]
-    told = json.loads(CliRunner().invoke(main, ["fit", str(PENGUINS), "-t", "species", "--json"]).output)
-    expected = nv.cross_validate(pd.read_csv(PENGUINS), target="species", cv=5)
-    for name in FIGURES:
-        assert told["scores"][name] == pytest.approx(getattr(expected, name), abs=1e-9)
 
 
 # -- files as tables in memory -----------------------------------------------------------------------------------------
@@ -172,41 +142,6 @@ def test_a_file_and_the_same_table_in_memory_have_the_same_scores(tmp_path, case
             )
 
 
-def test_texts_in_a_file_have_the_scores_of_texts_in_memory(tmp_path):
-    rng = np.random.default_rng(6)
-    words = np.array(["good", "bad", "so", "what", "fine", "poor", "film", "book"])
-    y = rng.integers(0, 2, 200)
-    texts = [" ".join(words[(rng.integers(0, 4, 6) * 2 + (rng.random(6) < 0.3) + k) % 8]) for k in y]
-    rows = pd.DataFrame({"text": texts, "label": np.array(["no", "yes"])[y]})
-    rows.to_csv(path := tmp_path / "texts.csv", index=False)
-    for model in ("auto", "textbook"):
-        known = {"families": {"text": "words"}, "model": model}
-        found = nv.fit_files(nv.NaiveBayes(**known), path, "label", cv=3).scores
-        expected = nv.cross_validate(rows, target="label", cv=3, **known)
-        assert_allclose(found.posterior, expected.posterior, atol=1e-9)
-
-
-def test_several_files_are_split_as_one_table(tmp_path, keep):
-    rows = mixed_rows().drop(columns="weight")
-    for at in range(3):
-        rows[at * 100 : at * 100 + 100].to_csv(tmp_path / f"{at}.csv", index=False)
-    known = {"target": "kind", "cv": 5, "model": "textbook"}
-    expected = nv.cross_validate(rows, **known).posterior
-    assert_allclose(nv.cross_validate(tmp_path / "*.csv", **known).posterior, expected, atol=1e-9)
-    keep(40)  # gone through again, block by block
-    assert_allclose(nv.cross_validate(tmp_path / "*.csv", **known).posterior, expected, atol=1e-9)
-
-
-def test_rows_without_a_label_take_no_place_in_a_file(tmp_path):
-    rows = mixed_rows().drop(columns="weight")
-    rows.loc[::7, "kind"] = None
-    rows.to_csv(path := tmp_path / "t.csv", index=False)
-    known = {"target": "kind", "cv": 5, "unlabelled": "skip"}
-    found = nv.cross_validate(path, **known)
-    assert_allclose(found.posterior, nv.cross_validate(rows, **known).posterior, atol=1e-9)
-    assert len(found.truth) == rows["kind"].notna().sum()
-
-
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_a_file_of_many_rows_is_split_as_in_memory_too(tmp_path, keep, weight):
     """More rows than are kept are answered in one more pass, in their order; the textbook has no more to choose."""
@@ -240,15 +175,6 @@ def test_a_path_is_cross_validated(tmp_path, form, tuning):
     assert_allclose(found.posterior, expected.posterior, atol=1e-9)
     assert_array_equal(found.weights, weights)
     assert (found.tuning, found.classes) == (tuning, expected.classes)
-
-
-def test_a_large_file_may_hold_what_was_chosen(tmp_path, keep):
-    keep(60)
-    mixed_rows().to_csv(path := tmp_path / "t.csv", index=False)
-    held, anew = (nv.cross_validate(path, target="kind", cv=3, tuning=how) for how in ("fixed", "refit"))
-    assert (held.tuning, anew.tuning) == ("fixed", "refit")
-    assert np.abs(held.posterior - anew.posterior).max() > 0
-    assert held.accuracy == pytest.approx(anew.accuracy, abs=0.1)
 
 
 def test_what_a_path_cannot_be_split_by_is_refused(tmp_path):

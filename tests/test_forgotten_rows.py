@@ -194,37 +194,6 @@ def run(*arguments):
     assert done.exit_code == 0, done.output
 
 
-@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
-def test_rows_that_came_after_others_were_dropped_are_forgotten_like_those(tmp_path):
-    """Of rows before those that are kept, weights are there alone; both kinds can be forgotten."""
-    X, y, cells = with_secrets(0, LOW)
-    nb = nv.NaiveBayes(families=FAMILIES).fit(X[:100], y[:100]).drop_rows().partial_fit(X[100:], y[100:])
-    late = with_secrets(120, HIGH)
-    nb.partial_fit(late[0].iloc[[120]], late[1][[120]])
-    nb.forget(X[:1], y[:1])
-    nb.forget(late[0].iloc[[120]], late[1][[120]])
-    check_nothing_stays(nb, [*cells, HIGH], tmp_path, X[1:])
-    whole = nv.NaiveBayes(families=FAMILIES).fit(X[1:], y[1:])
-    assert np.array_equal(nb.counts_.rows, whole.counts_.rows)
-    for name, column in whole.counts_.columns.items():
-        assert column.agrees(nb.counts_.columns[name], 1e-9), name
-
-
-def test_no_copy_of_rows_stays_that_a_file_larger_than_the_sample_forgets(keep, tmp_path):
-    keep(40)
-    X, y = rows_of(SIZE)
-    rows = pd.concat([X.assign(y=y), X[:30].assign(y=y[:30])])[["size", "colour", "y"]]  # some stand twice
-    for kind in ("frame", "file"):
-        rows[: SIZE + 20].to_csv(path := tmp_path / "gone.csv", index=False)
-        nb = nv.NaiveBayes().fit(rows, target="y")
-        nb.forget(path if kind == "file" else rows[: SIZE + 20], target="y")
-        assert nb.counts_.rows.sum() == 10
-        assert nb.kept_rows_.rows <= 10
-        rows[SIZE + 20 :].to_csv(path, index=False)
-        nb.forget(path if kind == "file" else rows[SIZE + 20 :], target="y")
-        assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 0
-
-
 def test_a_model_that_forgot_all_rows_starts_anew(keep, tmp_path):
     keep(120)
     X, y = rows_of(SIZE)
@@ -236,12 +205,3 @@ def test_a_model_that_forgot_all_rows_starts_anew(keep, tmp_path):
         again = empty.partial_fit(X[:100], y[:100])
         assert np.allclose(again.predict_proba(X), once, rtol=0, atol=5e-6)  # of texts, as docs/guide/adding.md says
         assert again.kept_rows_.complete
-
-
-def test_the_command_forgets_all_rows_of_a_file_with_rows(tmp_path):
-    X, y = rows_of(SIZE)
-    X[["size", "colour"]].assign(y=y).to_csv(path := tmp_path / "rows.csv", index=False)
-    model = str(tmp_path / "model.parquet")
-    run("fit", str(path), "--target", "y", "--keep-rows", "-o", model, "--quiet")
-    run("forget", model, str(path), "-o", model)
-    assert nv.load(model).counts_.rows.sum() == 0

@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 import naively as nv
 
@@ -132,20 +131,3 @@ def test_methods_of_the_base_classes_import_them(call):
         "print(json.dumps([before, bool(found), isinstance(nb, BaseEstimator)]))"
     )
     assert fresh(program) == [False, True, True]
-
-
-def test_other_names_are_missing_without_an_import():
-    program = (
-        "import copy, json, sys; import numpy as np; import naively as nv\n"
-        "nb = nv.NaiveBayes().fit(np.arange(6.0).reshape(3, 2), [0, 1, 1])\n"
-        "copy.deepcopy(nb)\n"
-        "try: nb.feature_names_in_\n"
-        "except AttributeError as error: why = str(error)\n"
-        "print(json.dumps([hasattr(nb, 'coef_'), why, 'sklearn' in sys.modules]))"
-    )
-    assert fresh(program) == [False, "The columns had no names.", False]
-
-
-def test_here_where_scikit_learn_was_imported_first_it_is_an_estimator():
-    assert isinstance(nv.NaiveBayes(), BaseEstimator)
-    assert nv.NaiveBayes.__bases__ == (ClassifierMixin, BaseEstimator)

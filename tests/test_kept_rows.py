@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from zlib import crc32
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import naively as nv
-from naively.counting import sample
-from naively.text.reader import text_hashes
 
 N, KEPT = 400, 150
 
@@ -42,16 +38,6 @@ def test_faded_rows_of_a_sample_are_forgotten(keep):
     assert not np.isin(kept_of(nb), gone).any()
     assert len(kept_of(nb)) > KEPT / 3
     assert nb.counts_.rows.sum() == N / 4
-
-
-def test_a_part_of_the_weight_of_faded_rows_is_forgotten(keep):
-    keep(KEPT)
-    X, y = table()
-    nb = 0.5 * nv.NaiveBayes().fit(X, y)
-    before = len(kept_of(nb))
-    nb.forget(X, y, sample_weight=np.full(N, 0.25))
-    assert len(kept_of(nb)) == before
-    assert np.allclose(nb.fitted_.state.kept.rows().weights, 0.25)
 
 
 @pytest.mark.parametrize("kept", [KEPT, N])
@@ -151,83 +137,10 @@ def test_rows_without_a_label_are_counted_for_no_class_once_some_rows_are_droppe
     assert np.isfinite(nb.partial_fit(*table(200, 2)).predict_proba(X)).all()
 
 
-def test_models_with_rows_without_a_label_merge_beyond_the_sample(keep):
-    keep(N)
-    parts = [nv.NaiveBayes(unlabelled="em", estimate="map").fit(*half_labelled(300, seed)) for seed in (0, 1)]
-    merged = nv.merge(parts)
-    assert merged.counts_.rows.sum() == 300
-    assert merged.tuning_.learned.joint.rows.sum() == merged.kept_rows_.rows < 300
-
-
-def test_merged_models_know_the_classes_that_each_declared():
-    X, y = table()
-    a, b = (nv.NaiveBayes(classes=["0", "1", other]).fit(X, y) for other in ("2", "7"))
-    assert nv.merge(a, b).classes_.tolist() == nv.merge(b, a).classes_.tolist() == ["0", "1", "2", "7"]
-
-
 # -- copies ------------------------------------------------------------------------------------------------------------
-
-
-def test_texts_of_one_length_and_checksum_are_no_copies():
-    texts = ["29c0c48d67785ae0", "0df989beb6e9ec7f"]
-    assert crc32(texts[0].encode()) == crc32(texts[1].encode())
-    assert len(set(text_hashes(texts).tolist())) == 2
-
-
-@pytest.mark.parametrize("as_dicts", [False, True])
-def test_texts_that_are_too_long_to_be_kept_are_noticed_as_they_come(as_dicts, monkeypatch):
-    """No question need come between two batches."""
-    monkeypatch.setattr(sample, "BYTES", 4000)
-    monkeypatch.setattr(sample, "FEWEST", 50)
-    X, y = table()
-    X = X.assign(text=[f"{a} {b} and so on" for a, b in zip(X["colour"], y, strict=True)])
-    nb = nv.NaiveBayes(families={"text": "words"}).fit(X[:5], y[:5])
-    for at in range(5, N, 5):
-        rows = X[at : at + 5]
-        nb.partial_fit(rows.to_dict("records") if as_dicts else rows, y[at : at + 5])
-    nb.predict(X)
-    assert 50 < nb.kept_rows_.rows < N
-    assert nb.tuning_.learned.joint.rows.sum() == nb.kept_rows_.rows
-    assert nb.counts_.rows.sum() == N
 
 
 # -- answers that lag --------------------------------------------------------------------------------------------------
 
 
-def test_counts_do_not_lag_and_answers_lag_together_with_what_explains_them():
-    X, y = table(2000)
-    nb = nv.NaiveBayes().fit(X, y)
-    first, few = nb.predict_proba(X[:5]), len(nb.probabilities("colour"))
-    new = pd.DataFrame({"size": [9.0], "colour": ["violet"]})
-    nb.partial_fit(new, ["1"])
-    assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 2001
-    assert "violet" in nb.counts_.columns["colour"].values.labels
-    assert np.array_equal(nb.predict_proba(X[:5]), first)
-    assert len(nb.probabilities("colour")) == few
-    more = pd.concat([new] * 100)
-    nb.partial_fit(more, ["1"] * 100)  # more than 5 %
-    assert "violet" in list(nb.probabilities("colour")["value"])
-    assert not np.array_equal(nb.predict_proba(X[:5]), first)
-
-
 # -- other models ------------------------------------------------------------------------------------------------------
-
-
-def test_another_model_is_fitted_to_kept_rows_after_loading(tmp_path):
-    X, y = table()
-    nv.NaiveBayes(model="textbook", smoothing="auto").fit(X, y).save(tmp_path / "a.parquet", rows=True)
-    nb = nv.load(tmp_path / "a.parquet").set_params(model="auto")
-    whole = nv.NaiveBayes(smoothing="auto").fit(X, y)
-    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
-
-
-def test_what_is_kept_of_one_file_is_a_model_of_it(tmp_path):
-    X, y = table()
-    for name, at in (("a", slice(0, 100)), ("b", slice(100, None))):
-        X[at].assign(label=y[at]).to_csv(tmp_path / f"{name}.csv", index=False)
-    nv.fit_files(nv.NaiveBayes(), tmp_path / "*.csv", "label", keep_counts=tmp_path / "kept")
-    found = [nv.load(path) for path in (tmp_path / "kept").glob("*.parquet")]
-    found = [nb.predict_proba(X) for nb in sorted(found, key=lambda nb: nb.counts_.rows.sum())]
-    whole = [nv.NaiveBayes().fit(tmp_path / f"{name}.csv", target="label").predict_proba(X) for name in "ab"]
-    assert np.allclose(found, whole, rtol=0, atol=1e-7)
-    assert not np.allclose(whole[0], whole[1], rtol=0, atol=1e-3)

@@ -86,45 +86,6 @@ def test_other_columns_tell_by_missing_values_where_these_count(narrow):
     assert np.allclose(nb.predict_proba(X[:3]), nb.predict_proba(X[:3].to_dict("records")))
 
 
-def test_explanations_add_up_where_other_columns_tell_by_missing_values(narrow):
-    X, y = weak()
-    X["label"] = np.where(np.random.default_rng(0).random(len(y)) < 0.5, "u", "v")
-    nb = nv.NaiveBayes(missing="value").fit(X, y)
-    assert nb.tuning_.learned.weights.get(REST)
-    assert_adds_up(nb, X[:20])
-
-
-def assert_adds_up(nb, X):
-    """Check that contributions of columns and pairs sum to the log odds."""
-    found = nb.explain(X)
-    joint = found.base + found.scores.sum(axis=1)
-    p = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
-    p = p if found.floor is None else (1 - found.floor.sum()) * p + found.floor
-    assert np.allclose(p, nb.predict_proba(X), atol=1e-9)
-
-
-def test_a_column_named_like_a_pair_is_explained_apart():
-    rng = np.random.default_rng(0)
-    a, b, c = rng.integers(0, 2, (3, 400))
-    X = pd.DataFrame({"a": a, "b": b, "a × b": c}).astype(str)
-    y = np.where(rng.random(400) < 0.9, a ^ b, c)
-    nb = nv.NaiveBayes().fit(X, y)
-    found = nb.explain(X[:30])
-    assert len(set(found.columns)) == len(found.columns)
-    assert "a × b (pair)" in found.columns
-    assert_adds_up(nb, X[:30])
-
-
-def test_pairs_of_the_same_shown_name_are_explained_apart():
-    rng = np.random.default_rng(1)
-    a, b, c, d = rng.integers(0, 2, (4, 800))
-    X = pd.DataFrame({"a": a, "b × c": b, "a × b": c, "c": d}).astype(str)
-    y = 2 * (a ^ b) + (c ^ d)
-    nb = nv.NaiveBayes().fit(X, y)
-    assert {"a × b × c", "a × b × c (pair)"} <= set(nb.explain(X[:5]).columns)
-    assert_adds_up(nb, X[:30])
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_texts_say_the_same_whatever_their_column_is_named(name):
     rng = np.random.default_rng(0)
@@ -147,16 +108,6 @@ def test_texts_say_the_same_whatever_their_column_is_named(name):
 # -- light weights -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:The weights of")
-def test_light_rows_find_the_columns_that_rows_find(narrow):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 150)), rng.integers(0, 2, 400)
-    X[:, :3] += 1.2 * y[:, None]
-    light = nv.NaiveBayes().fit(X, y, sample_weight=np.full(400, 1 / 400))
-    usual = nv.NaiveBayes().fit(X, y)
-    assert set(usual.tuning_.learned.joint.grid.names) == set(light.tuning_.learned.joint.grid.names)
-
-
 @pytest.mark.parametrize("weights", [(5.0, 0.5), (9.0, 1.0), None], ids=["by class", "whole", "by chance"])
 def test_heavy_rows_tell_no_more_than_light_ones(weights):
     """Weights that follow from the class, or have fractions, are a row's own: noise tells nothing under any of them."""
@@ -167,18 +118,6 @@ def test_heavy_rows_tell_no_more_than_light_ones(weights):
     for model in ("auto", "textbook"):
         told = nv.NaiveBayes(model=model).fit(table, y, sample_weight=given).importance()
         assert max(told["bits"]) < 0.06
-
-
-@pytest.mark.filterwarnings("ignore:The weights of")
-def test_numbers_of_light_rows_are_measured_like_rows():
-    X, y = flowers()
-    y = np.array(["a", "b", "c"])[y]
-    book = nv.NaiveBayes(model="textbook")
-    bits = [
-        book.fit(X, y, sample_weight=weight).fitted_.state.information.measured.told
-        for weight in (None, np.full(len(y), 1 / len(y)))
-    ]
-    assert [one.bits for one in bits[0].values()] == pytest.approx([one.bits for one in bits[1].values()], rel=0.01)
 
 
 # -- remarks -----------------------------------------------------------------------------------------------------------
@@ -199,36 +138,3 @@ def learned(*pieces):
 def test_a_term_that_alone_has_a_weight_is_named(piece, said):
     assert said in learned(piece).describe([])[0]
     assert "the prior answers" not in learned(piece).describe([])[0]
-
-
-def test_a_number_and_whether_it_is_missing_are_one_column():
-    X, y = flowers()
-    X = np.where(np.random.default_rng(0).random(X.shape) < np.where(y == 1, 0.5, 0.05)[:, None], np.nan, X)[:, :2]
-    nb = nv.NaiveBayes(missing="value").fit(X, y)
-    assert any(piece.columns == (2,) for piece in nb.tuning_.learned.weights)
-    assert "terms of 2 columns alone" in nb.summary()
-
-
-def test_remarks_on_columns_do_not_pile_up(narrow):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 120)), rng.integers(0, 2, 300)
-    X[:, 0] += 3 * y
-    nb = nv.NaiveBayes().fit(X, y)
-    old = "7 of 9 columns tell less of the class on their own and are not used."
-    state = nb.fitted_.state
-    schema = replace(state.schema, hints=(old, *state.schema.hints))
-    nb.fitted_ = replace(nb.fitted_, state=replace(state, schema=schema))
-    nb.calibrate(X, y)
-    assert sum("columns tell less of the class" in hint for hint in nb.schema_.hints) == 1
-    assert old not in nb.schema_.hints
-
-
-def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.integers(0, 2000, 3000), "b": rng.integers(0, 3, 3000)}).map("w{}".format)
-    y = rng.integers(0, 2, 3000)
-    nb = nv.NaiveBayes().fit(X, y)
-    made = [hint for hint in nb.schema_.hints if "In pairs of columns" in hint]
-    assert len(made) == 1
-    nb.calibrate(X, y)
-    assert [hint for hint in nb.schema_.hints if "In pairs of columns" in hint] == made

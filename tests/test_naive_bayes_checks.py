@@ -6,11 +6,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import BaggingClassifier, VotingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -83,32 +80,6 @@ def test_copies_answer_alike_and_go_their_own_way(parameters, way, asked):
     assert again.counts_.rows.sum() == SIZE + 5
 
 
-def test_copies_of_streams_go_on():
-    """A pickled model that learns dict by dict goes on where it was."""
-    nb = NaiveBayes()
-    for row, label in zip(FRAME[1:21].to_dict("records"), Y[1:21], strict=True):
-        nb = pickle.loads(pickle.dumps(nb)).partial_fit(row, label)
-
-    whole = NaiveBayes(families=nb.schema_).fit(FRAME[1:21], Y[1:21])
-    assert nb.counts_.agrees(whole.counts_)
-    assert_allclose(nb.predict_proba(FRAME[20:30]), whole.predict_proba(FRAME[20:30]), rtol=1e-9)
-
-
-def test_clones_have_settings_and_nothing_learned():
-    """A clone takes every parameter as it is."""
-    again = clone(fitted(**SETTINGS))
-
-    assert repr(again.get_params()) == repr(NaiveBayes(**SETTINGS).get_params())
-    assert not hasattr(again, "classes_")
-    assert_array_equal(again.fit(FRAME, Y).predict_proba(FRAME), fitted(**SETTINGS).predict_proba(FRAME))
-
-
-def test_it_says_its_settings():
-    """The repr shows what differs from the defaults."""
-    assert repr(NaiveBayes()) == "NaiveBayes()"
-    assert repr(fitted(smoothing=0.5)) == "NaiveBayes(smoothing=0.5)"
-
-
 def test_it_knows_its_features():
     """n_features_in_ and feature_names_in_ follow the table; an array has no names."""
     nb = fitted()
@@ -129,27 +100,6 @@ def test_it_ends_a_pipeline():
     assert arrays.score(numbers, Y) > 0.7
     assert_array_equal(later.predict(FRAME), NaiveBayes().fit(FRAME.drop(columns="day"), Y).predict(FRAME))
     assert later[-1].feature_names_in_.tolist() == ["sky", "wind", "guests", "weekend"]
-
-
-sklearn_version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
-
-
-@pytest.mark.parametrize("output", ["pandas", "polars"])
-def test_it_follows_a_column_transformer(output):
-    """With set_output the columns keep their names and types: texts stay categories, numbers numbers."""
-    if output == "polars" and sklearn_version < (1, 7):
-        pytest.skip("scikit-learn 1.6 does not take the frames of Polars 2 for frames")
-    steps = ColumnTransformer(
-        [("scaled", StandardScaler(), ["wind", "guests"]), ("kept", "passthrough", ["sky", "weekend"])],
-        verbose_feature_names_out=False,
-    ).set_output(transform=output)
-    frame = FRAME.assign(sky=FRAME["sky"].astype(object))
-    pipeline = make_pipeline(steps, NaiveBayes()).fit(frame, Y)
-
-    families = {column.name: column.family.name for column in pipeline[-1].schema_}
-    assert families == {"wind": "gaussian", "guests": "gaussian", "sky": "categorical", "weekend": "categorical"}
-    plain = NaiveBayes().fit(FRAME.drop(columns="day"), Y)
-    assert_allclose(pipeline.predict_proba(frame), plain.predict_proba(FRAME), rtol=1e-6)  # units do not matter
 
 
 def test_it_may_be_searched():
@@ -189,11 +139,3 @@ def test_it_may_be_one_of_several():
 
     assert voting.score(frame, Y) > 0.7
     assert bagging.score(frame, Y) > 0.7
-
-
-def test_scores_take_answers_as_they_are():
-    """score() is accuracy, also for booleans and numbers."""
-    nb = NaiveBayes().fit(FRAME, OUT)
-
-    assert nb.score(FRAME, OUT) == np.mean(nb.predict(FRAME) == OUT) > 0.7
-    assert nb.score(FRAME, OUT, sample_weight=np.ones(SIZE)) == pytest.approx(nb.score(FRAME, OUT))

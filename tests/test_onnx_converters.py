@@ -84,12 +84,6 @@ def test_classifiers_give_the_same_predictions(name):
         assert_converted(classifier, X[:20], target_opset=opset)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.int64])
-def test_other_inputs_give_probabilities_of_single_precision_computed_in_double(dtype):
-    for classifier, X in ((GaussianNB(), NUMBERS), (MultinomialNB(), COUNTS), (CategoricalNB(), COUNTS)):
-        assert_converted(classifier.fit(X.astype(dtype), Y), X.astype(dtype))
-
-
 def test_an_unseen_code_contributes_nothing():
     nb, rows = CategoricalNB().fit(COUNTS, Y), COUNTS.copy()
     rows[::3, 1], rows[::4, 2] = 1e6, 1e18
@@ -99,13 +93,6 @@ def test_an_unseen_code_contributes_nothing():
         with pytest.raises(ValueError, match=r"Negative|NaN|infinity|large"):
             nb.predict_proba([[odd, 1, 1, 1, 1]])
         assert np.abs(session.run(None, {"X": np.array([[odd, 1, 1, 1, 1]])})[1] - expected).max() < 1e-9
-
-
-def test_a_row_that_rules_out_every_class_gets_the_prior():
-    nb = BernoulliNB(alpha=0.0).fit([[1, 0], [1, 0], [0, 1]], ["a", "a", "b"])
-    label, found = converted(nb, np.zeros((1, 2))).run(None, {"X": np.array([[1.0, 1.0]])})
-    assert label.tolist() == ["a"]
-    assert np.allclose([found, nb.predict_proba([[1.0, 1.0]])], [[2 / 3, 1 / 3]], atol=1e-15)
 
 
 @pytest.mark.parametrize("y", [Y == 1, Y.astype(np.int32) * 10 - 3, np.array(["x", "ü", ""], dtype=object)[Y]])

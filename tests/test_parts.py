@@ -2,10 +2,8 @@
 
 import io
 import itertools
-import json
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -118,13 +116,6 @@ def test_weights_of_rows_are_those_of_one_table(whole):
     assert np.abs(found.predict_proba(TABLE) - known.predict_proba(TABLE)).max() <= 1e-9
 
 
-def test_a_class_may_be_in_one_part_alone():
-    rows = TABLE.sort_by("label")
-    found, known = fitted_in_parts(parts_of(rows, 17)), nv.NaiveBayes().fit(rows, target="label")
-    assert found.classes_.tolist() == known.classes_.tolist()
-    assert np.abs(found.predict_proba(TABLE) - known.predict_proba(TABLE)).max() <= 1e-9
-
-
 def test_rows_without_a_label_are_skipped_in_every_part_if_asked():
     labels = pa.array([None if at % 7 == 0 else label for at, label in enumerate(TABLE["label"].to_pylist())])
     rows = TABLE.set_column(TABLE.schema.get_field_index("label"), "label", labels)
@@ -156,13 +147,6 @@ def test_looks_add_up_in_any_order_and_any_parts(data):
 # -- counts ------------------------------------------------------------------------------------------------------------
 
 
-def test_counts_come_back_from_bytes_with_schema(one_fit):
-    counts = one_fit.counts_
-    found = nv.Counts.from_bytes(counts.to_bytes())
-    assert found == counts
-    assert found.schema == one_fit.schema_
-
-
 @pytest.mark.parametrize(
     "change", [lambda data: data[:-1], lambda data: b"", lambda data: data[:99] + b"x" + data[100:]]
 )
@@ -172,36 +156,6 @@ def test_damaged_bytes_are_refused(change):
         nv.Counts.from_bytes(change(data))
     with pytest.raises(UnreadableFile, match="the bytes of a profile"):
         nv.Profile.from_bytes(change(data))
-
-
-def test_counts_of_parts_are_equal_to_those_of_the_table(one_fit):
-    schema = one_fit.schema_
-    parts = [nv.count(part, target="label", schema=schema) for part in parts_of(MANY, 3)]
-    assert sum(parts) == nv.add(parts) == one_fit.counts_
-
-
-def test_many_texts_add_up_to_those_of_the_whole():
-    words = [f"w{at}" for at in range(300)]
-    rng = np.random.default_rng(0)
-    texts = [" ".join(rng.choice(words, 9)) for _ in range(400)]
-    rows = pa.table({"text": texts, "label": rng.choice(["a", "b", "c"], 400)})
-    families = {"text": nv.Words(pairs=True)}
-    parts = [nv.count(rows.slice(at, 50), target="label", schema=families) for at in range(0, 400, 50)]
-    whole = nv.count(rows, target="label", schema=families)
-    assert nv.add(parts) == sum(parts) == whole
-    assert nv.add(map(sent, parts)) == whole
-
-
-def test_a_column_of_missing_values_alone_takes_the_type_of_other_parts():
-    numbers = pa.table({"x": [1.0, 2.0], "label": ["a", "b"]})
-    nulls = pa.table({"x": pa.nulls(2), "label": ["a", "b"]})
-    for parts in ([numbers, nulls], [nulls, numbers, nulls]):
-        counts = [nv.count(part, target="label") for part in parts]
-        found = nv.add(counts)
-        assert found == sum(counts)
-        assert isinstance(found.columns["x"], nv.Moments)
-        assert found.columns["x"].n.sum() == 2
-        assert found.rows.sum() == 2 * len(parts)
 
 
 def test_only_parts_of_one_kind_add_up():
@@ -225,19 +179,7 @@ def test_tables_are_counted_with_the_settings_of_files():
         nv.count(rows, target="label", unlabelled="em")
 
 
-def test_rows_that_were_never_counted_do_not_calibrate(one_fit):
-    with pytest.raises(InvalidInput, match="was never counted"):
-        nv.NaiveBayes().fit(TABLE, target="label").calibrate(table(50, 77), target="label")
-
-
 # -- schemas -----------------------------------------------------------------------------------------------------------
-
-
-def test_types_alone_make_the_schema_of_a_table():
-    found = nv.Schema.of(TABLE.schema, {"visits": "poisson"}, target="label", ignore=["member"])
-    known = nv.NaiveBayes(families={"visits": "poisson"}).fit(TABLE.drop_columns("member"), target="label").schema_
-    assert [(c.name, c.type, c.family) for c in found] == [(c.name, c.type, c.family) for c in known]
-    assert nv.Schema.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 REFUSED = {
@@ -285,8 +227,3 @@ def test_models_are_written_to_and_read_from_urls(one_fit, tmp_path):
         nv.load("memory://models/none.parquet")
     with pytest.raises(UnreadableFile, match="Protocol not known: nowhere"):
         nv.load("nowhere://model.parquet")
-
-
-def test_tables_of_pandas_are_looked_at():
-    frame = pd.DataFrame({"x": [1.0, None, 3.0], "label": ["a", "b", "a"]})
-    assert nv.profile(frame, target="label").rows == 3

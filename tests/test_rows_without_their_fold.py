@@ -50,13 +50,6 @@ def test_each_row_is_scored_by_one_fit_of_the_other_folds(scores):
             assert abs((here & own).sum() - own.sum() / RECIPE.folds) < 1
 
 
-def test_the_order_of_rows_and_columns_changes_no_score(fitted, scores):
-    order = np.random.default_rng(1).permutation(ROWS)
-    found = fitted.leave_one_out(X.iloc[order][["colour", "size"]], Y[order])
-    assert np.array_equal(found.folds, scores.folds[order])
-    np.testing.assert_allclose(found.posterior, scores.posterior[order], atol=1e-9)
-
-
 @pytest.mark.parametrize("by", [2.54, 1 / 3, -1.0])
 def test_units_change_no_score(scores, by):
     other = X.assign(size=by * X["size"])
@@ -70,15 +63,6 @@ def test_a_file_and_a_loaded_model_give_the_same_scores(fitted, scores, tmp_path
     fitted.save(tmp_path / "model.parquet")
     found = nv.load(tmp_path / "model.parquet").leave_one_out(tmp_path / "rows.csv", target="y")
     np.testing.assert_allclose(found.posterior, scores.posterior, atol=1e-9)
-
-
-def test_few_of_the_rows_keep_the_weights_of_all(fitted):
-    """One of them, too: it is taken from the counts."""
-    few, one = fitted.leave_one_out(X[:4], Y[:4]), fitted.leave_one_out(X[:1], Y[:1])
-    assert few.tuning == one.tuning == "fixed"
-    assert sorted(few.folds) == [0, 1, 2, 3]  # each alone
-    np.testing.assert_allclose(one.posterior[0], few.posterior[0], atol=1e-12)
-    assert one.posterior[0, 0 if Y[0] == "a" else 1 if Y[0] == "b" else 2] < fitted.predict_proba(X[:1]).max()
 
 
 @pytest.mark.parametrize("rows", [True, False], ids=["kept", "not kept"])
@@ -107,24 +91,3 @@ def test_copies_lie_in_folds_as_equal_rows_do(folds):
     assert np.array_equal(found.copies, expected[found.rows, found.folds])
     assert found.copies.sum() == times.sum()
     assert (np.diff(found.rows) >= 0).all()
-
-
-def test_fewer_rows_than_folds_lie_in_one_each():
-    found = dealt_out(np.array([1, 0]), None, 5)
-    assert (found.rows.tolist(), found.folds.tolist()) == ([0, 1], [1, 0])
-
-
-def test_the_weights_of_a_sample_of_kept_rows_are_fitted_without_each_fold(keep):
-    """Though they are fewer than the rows that weights were fitted on."""
-    keep(150)
-    nb = nv.NaiveBayes().fit(X, Y)
-    known = nb.fitted_.state.kept.rows()
-    assert known.target.rows == 150
-    labels = np.array(known.target.labels)[known.target.codes]
-    given = nv.NaiveBayes.from_fitted(nb.fitted_)
-    rows = pd.DataFrame({name: column.arrow().to_pylist() for name, column in known.source.columns.items()})
-    given.conformalize(rows, labels)
-    nb.predict_set(X[:1])
-    mine, other = (one.fitted_.state.held_out.scores.held_out.own for one in (nb, given))
-    assert mine.sum() == other.sum() == 150
-    assert not np.array_equal(mine, other)  # those that are given keep the weights of all rows

@@ -10,16 +10,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from scipy import sparse
 
 import naively as nv
 from naively.counting import sample
 from naively.counting.counter import TableCounter
 from naively.counting.files import FileRows
-from naively.counting.row_hash import RowHasher, folded_bits, frame_hashes, number_hashes, sparse_hashes
+from naively.counting.row_hash import RowHasher, frame_hashes
 from naively.counting.rows import count_rows, labeled_rows
-from naively.counting.sample import RowSample, in_proportion, smallest_places
-from naively.counting.sampled_rows import hashes_of_rows, numbers_to_measure, sample_places, sampled_file
+from naively.counting.sample import RowSample
+from naively.counting.sampled_rows import hashes_of_rows, sample_places, sampled_file
 from naively.data.column import Column
 from naively.data.frame import frame_of
 from naively.data.schema import Schema
@@ -134,36 +133,6 @@ def test_every_cell_the_class_and_the_weight_change_the_hash():
     assert hashed(row, soft[0]) != hashed(row, soft[1])
 
 
-def test_numbers_are_hashed_by_value():
-    same = np.array([[0.0, np.nan, 3.0]]), np.array([[-0.0, -np.nan, np.float32(3)]]), np.array([[0, 0, 3]], dtype="i8")
-    np.testing.assert_array_equal(folded_bits(same[0]), folded_bits(same[1]))
-    assert folded_bits(same[0])[0, 2] == folded_bits(same[2])[0, 2]
-    x = np.random.default_rng(0).poisson(0.3, (50, 9)).astype(float)
-    by = np.random.default_rng(1).integers(1, 2**63, 9).astype(np.uint64)
-    np.testing.assert_array_equal(number_hashes(x, by), sparse_hashes(sparse.csr_array(x), by))
-
-
-def test_few_contents_keep_their_proportions():
-    """Where a few rows have many copies each, the sample is complete, and as mixed as the table."""
-    rng = np.random.default_rng(0)
-    hashes = rng.choice(rng.integers(0, 2**63, 6).astype(np.uint64), 90_000, p=[0.5, 0.2, 0.1, 0.1, 0.09, 0.01])
-    at = smallest_places(hashes, 1000)
-    found, all_of_them = (np.unique(part, return_counts=True) for part in (hashes[at], hashes))
-    assert len(at) == 1000
-    np.testing.assert_array_equal(found[0], all_of_them[0])
-    np.testing.assert_allclose(found[1], all_of_them[1] / 90, atol=1)
-
-
-def test_a_model_of_few_contents_is_as_good_as_one_of_all_rows():
-    """100,000 rows of two labels and a class have a dozen contents; all of them are seen."""
-    rng, n = np.random.default_rng(0), 100_000
-    y = rng.random(n) < 0.3
-    X = {"a": np.where(rng.random(n) < 0.2 + 0.5 * y, "x", "y"), "b": np.where(rng.random(n) < 0.6 - 0.3 * y, "u", "v")}
-    nb, few = nv.NaiveBayes().fit(X, y), nv.NaiveBayes(model="textbook").fit(X, y)
-    asked = {"a": ["x", "x", "y", "y"], "b": ["u", "v", "u", "v"]}
-    np.testing.assert_allclose(nb.predict_proba(asked), few.predict_proba(asked), atol=0.02)
-
-
 def made(rows, begin, y, folds=None):
     """Let a sample look at rows of a table, a block at a time; return it."""
     schema = Schema((Column("x", "number"), Column("t", "text", "words")))
@@ -198,52 +167,6 @@ def test_the_sample_of_two_parts_follows_from_both(cut, limit, monkeypatch, keep
     assert as_values(whole).total() <= 50
     assert limit > 600 or 20 <= len(as_values(whole)) <= 600 // 18
     assert all(weight > 0 for _, _, weight in as_values(whole))
-
-
-def test_few_rows_are_all_kept_as_they_come():
-    y = np.zeros(90, dtype=np.int32)
-    found = made(90, 0, y)
-    assert found.complete
-    assert found.rows().table["x"].to_pylist() == [k // 2 for k in range(90) if k % 5]
-    found.absorb(made(30, 0, y))
-    assert found.complete
-    assert len(found.rows().y) == 72 + 24
-
-
-def test_folds_do_not_change_the_sample(keep):
-    keep(80)
-    y, folds = np.zeros(600, dtype=np.int32), (np.arange(600) % 3).astype(np.int32)
-    plain, split = made(600, 0, y), made(600, 0, y, folds)
-    assert as_values(plain) == as_values(split)
-    assert set(split.rows().folds.tolist()) == {0, 1, 2}
-    assert set(plain.rows().folds.tolist()) == {-1}
-
-
-def test_a_proportion_of_rows_follows_from_their_content():
-    hashes = np.random.default_rng(0).integers(0, 2**63, 40_000).astype(np.uint64) * np.uint64(2)
-    hashes[:10_000] = hashes[0]
-    some, order = in_proportion(hashes, 0.3), np.random.default_rng(1).permutation(len(hashes))
-    turned = in_proportion(hashes[order], 0.3)
-    assert sorted(hashes[some].tolist()) == sorted(hashes[order][turned].tolist())
-    assert np.mean(some[:10_000]) == pytest.approx(0.3, abs=0.02)
-    assert np.mean(some) == pytest.approx(0.3, abs=0.01)
-
-
-def test_numbers_are_measured_on_the_same_rows(source, monkeypatch):
-    monkeypatch.setattr("naively.counting.files.MEASURED", 200)
-    monkeypatch.setattr("naively.counting.files.FEWEST", 2)
-
-    def measured(given):
-        rows = labeled_rows(given, None, "kind", None)
-        counter = TableCounter(rows.schema(None))
-        count_rows(counter, rows, 1)
-        found = numbers_to_measure(counter, rows, (), 1)
-        assert found.total == ROWS
-        by = {column.name: found.numbers[:, at] for at, column in enumerate(found.columns)}
-        return Counter(zip(np.nan_to_num(by["size"], nan=99.0).tolist(), by["visits"].tolist(), strict=True))
-
-    assert measured(source) == measured(mixed())
-    assert measured(source).total() == 200
 
 
 def test_models_of_many_rows_are_the_same_from_memory_and_files(tmp_path, monkeypatch, keep):

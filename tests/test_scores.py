@@ -60,12 +60,6 @@ def test_the_figures_are_those_of_scikit_learn_and_of_plain_loops(classes, weigh
     np.testing.assert_allclose(table[["rows", "confidence", "accuracy"]], lines, rtol=1e-9)
 
 
-def test_probabilities_of_one_are_in_the_last_bin():
-    scores = nv.Scores([[1.0, 0.0], [0.0, 1.0]], [0, 0], "ab")
-    assert pd.DataFrame(scores.reliability()).round(6).to_numpy().tolist() == [[0.933333, 2.0, 1.0, 0.5]]
-    assert scores.calibration_error == 0.5
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("reject", [None, 0.3])
 def test_the_mean_cost_is_what_the_decisions_cost(weighted, reject):
@@ -82,24 +76,6 @@ def test_the_mean_cost_is_what_the_decisions_cost(weighted, reject):
     assert math.isnan(scores.accuracy)  # choices without a name are no classes
     simple = nv.Scores(p, truth, "abc", w)
     assert simple.mean_cost == pytest.approx(1 - simple.accuracy)
-
-
-@pytest.mark.parametrize(("cost", "power"), [("squared", 2), ("absolute", 1)])
-def test_numbers_as_labels_pay_for_their_distance(cost, power):
-    p, truth, _ = drawn(3)
-    values = np.array([1.0, 2.0, 5.0])
-    answers = nv.decide(p, cost, values=values)
-    expected = np.mean(np.abs(answers - values[truth]) ** power)
-    assert nv.Scores(p, values[truth], values, cost=cost).mean_cost == pytest.approx(expected)
-    unsure = np.isnan(nv.decide(p, cost, 0.5, values))
-    expected = np.mean(np.where(unsure, 0.5, np.abs(answers - values[truth]) ** power))
-    assert 0 < unsure.mean() < 1
-    assert nv.Scores.from_indices(p, truth, values, cost=cost, reject=0.5).mean_cost == pytest.approx(expected)
-
-
-def test_a_class_ruled_out_wrongly_costs_much_but_not_everything():
-    scores = nv.Scores([[1.0, 0.0], [1.0, 0.0]], [0, 1], "ab")
-    assert scores.log_loss == pytest.approx(-math.log(1e-15) / 2)
 
 
 def test_a_class_without_rows_is_not_in_means():
@@ -140,14 +116,6 @@ def test_the_figures_come_as_a_frame_as_json_and_as_text():
     assert f"{100 * scores.accuracy:.1f} %" in lines[1]
     assert f"{scores.log_loss:.4f}" in lines[3]
     assert repr(scores) == str(scores)
-
-
-def test_undefined_scores_are_null_in_json():
-    scores = nv.Scores([[0.7, 0.3], [0.6, 0.4]], [0, 0], ["yes", None])
-    assert math.isnan(scores.auc)
-    found = json.loads(scores.to_json())
-    assert found["auc"] is None
-    assert found["classes"] == ["yes", "None"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,8 +15,6 @@ import naively as nv
 from naively.cli import main
 
 from .strategies import checked
-
-GERMAN = Path(__file__).resolve().parents[2] / "shared" / "data" / "german-credit.csv"
 
 
 def table(rows=300, seed=0):
@@ -131,17 +128,6 @@ def test_numbers_are_compared_with_the_best_constant_number(seed, cost, reject):
     assert "mean cost" in str(scores)
 
 
-def test_figures_of_the_probabilities_do_not_change_with_costs():
-    posterior, truth, weights, cost = drawn(1, 3, 3, 100)
-    plain, costly = nv.Scores(posterior, truth, "abc", weights), nv.Scores(posterior, truth, "abc", weights, cost, 0.4)
-    for name in ("log_loss", "brier", "calibration_error", "auc"):
-        assert getattr(plain, name) == getattr(costly, name)
-    lines = str(costly).splitlines()
-    assert lines.index("of the decisions") < lines.index("of the probabilities")
-    below = [line.split("  ")[1] for line in lines[lines.index("of the probabilities") + 1 :]]
-    assert below == ["log loss", "brier", "calibration error", "auc"]
-
-
 def test_text_json_and_frame_agree_with_reject():
     """The baseline abstains where that costs least."""
     posterior, truth, _, _ = drawn(2, 3, 3, 100)
@@ -186,19 +172,6 @@ def test_evaluate_scores_the_answers_of_predict(tmp_path, monkeypatch, reject):
         assert "(no answer)" in said("evaluate", "m.parquet", "t.csv", *asked)
 
 
-@pytest.mark.skipif(not GERMAN.exists(), reason="needs the data sets of ../shared/data beside the repository")
-def test_evaluate_of_german_credit_is_right_as_often_as_its_answers():
-    X = pd.read_csv(GERMAN)
-    y = X.pop("class")
-    nb = nv.NaiveBayes(cost={(2, 1): 5}).fit(X, y)
-    scores = nv.Scores(nb.predict_proba(X), y, nb.classes_, cost=nb.cost)
-    assert scores.accuracy == pytest.approx((nb.predict(X) == y).mean())
-    assert scores.accuracy < 0.75  # the most probable classes are right in 85.1 %
-    assert nv.Scores(nb.predict_proba(X), y, nb.classes_).accuracy > 0.8
-    assert str(scores).splitlines()[0].endswith("always 2")  # a bad credit taken for a good one costs five
-    assert scores.baseline.mean_cost == pytest.approx(0.7)
-
-
 def test_score_is_scikit_learns_where_every_row_is_answered():
     X, y = table()
     w = np.random.default_rng(0).uniform(0.5, 2, len(y))
@@ -208,38 +181,6 @@ def test_score_is_scikit_learns_where_every_row_is_answered():
     assert nb.score(X, y, sample_weight=w) == nb.score(X.assign(y=y), target="y", sample_weight=w)
     strange = np.where(np.arange(len(y)) < 30, 7, y)  # a class it was never shown
     assert nb.score(X, strange) == pytest.approx((nb.predict(X) == strange).mean())
-
-
-def test_score_of_numbers_is_that_of_scikit_learns_regressors():
-    rng = np.random.default_rng(0)
-    y = rng.integers(1, 6, 400)
-    X = pd.DataFrame({"a": y + rng.normal(size=400), "b": rng.normal(size=400)})
-    nb = nv.NaiveBayes(cost="squared").fit(X, y)
-    assert nb.score(X, y) == pytest.approx(metrics.r2_score(y, nb.predict(X)))
-    nb.set_params(cost="absolute")
-    assert nb.score(X, y) == pytest.approx(metrics.d2_absolute_error_score(y, nb.predict(X)))
-    assert nb.set_params(reject=0.5).score(X, y) < 1
-
-
-def test_score_with_reject_never_rises_by_answering_less():
-    X, y = table()
-    scores = nv.cross_validate(X, y, cv=5, cost={(2, 1): 5}, model="textbook")
-    chosen = np.array([1, 2])[nv.decide(scores.posterior, [[0, 1], [5, 0]])]
-    assert scores.accuracy == pytest.approx((chosen == y).mean())
-    nb = nv.NaiveBayes().fit(X, y)
-    found = [nb.set_params(reject=price).score(X, y) for price in (None, 0.4, 0.2, 0.05, 0.0)]
-    assert found == sorted(found, reverse=True)
-    assert found[-1] == 0.0
-
-
-def test_a_file_of_weighted_rows_has_the_score_of_the_table(tmp_path):
-    X, y = table()
-    whole = X.assign(y=y, w=np.arange(len(y)) % 3 + 1.0)
-    whole.to_parquet(tmp_path / "t.parquet")
-    nb = nv.NaiveBayes(reject=0.3).fit(X, y)
-    found = nb.score(tmp_path / "t.parquet", target="y", sample_weight="w")
-    assert found == pytest.approx(nb.score(X, y, whole["w"]))
-    assert found != pytest.approx(nb.score(X, y), abs=1e-4)
 
 
 # -- classes that a model never saw ------------------------------------------------------------------------------------
@@ -265,21 +206,3 @@ def test_a_class_never_seen_is_no_choice_and_costs_what_mistakes_cost(tmp_path, 
     found = told("evaluate", "matrix.parquet", "new.csv")
     assert found["accuracy"] == pytest.approx((answers == truth).mean())
     assert found["mean_cost"] is None  # a matrix has no price for it
-
-
-def test_rows_without_weight_cost_nothing_though_they_have_no_price():
-    scores = nv.Scores.from_labels(["a", "b", "a"], ["a", None, "b"], weights=[1, 0, 1])
-    assert scores.mean_cost == 0.5
-    assert scores.spread["mean_cost"] > 0
-    assert np.isnan(nv.Scores.from_labels(["a", "b"], ["a", None], weights=[1, 1]).mean_cost)
-
-
-def test_gains_have_no_skill():
-    gains = {("a", "a"): -3.0, ("b", "b"): -1.0, ("a", "b"): 0.0, ("b", "a"): 0.0}
-    scores = nv.Scores.from_labels(["a", "a", "b"], ["a", "a", "b"], cost=gains)
-    assert scores.mean_cost == pytest.approx(-7 / 3)
-    assert scores.baseline.mean_cost == pytest.approx(-2.0)
-    assert np.isnan(scores.skill)
-    costs = {("a", "b"): 1.0, ("b", "a"): 1.0}
-    assert nv.Scores.from_labels(["a", "a", "b"], ["a", "a", "b"], cost=costs).skill == 1.0
-    assert nv.Scores.from_labels(["a", "a"], ["a", "b"], classes=["a", "b"], cost=costs).skill == 0.0

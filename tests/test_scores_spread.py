@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from sklearn.model_selection import KFold, LeaveOneOut
+from sklearn.model_selection import KFold
 
 import naively as nv
 from naively.cli import main
@@ -52,19 +52,6 @@ def test_the_spread_over_rows_is_the_standard_error_of_their_mean():
     assert math.isnan(scores.spread["auc"])
 
 
-def test_the_spread_over_rows_is_how_far_accuracy_varies_between_samples():
-    found = [nv.Scores(*drawn(400, seed)[:2], "abc") for seed in range(200)]
-    varies = np.std([scores.accuracy for scores in found])
-    assert np.mean([scores.spread["accuracy"] for scores in found]) == pytest.approx(varies, rel=0.2)
-
-
-def test_the_scale_of_weights_does_not_matter_to_the_spread():
-    posterior, truth, _, weights = drawn()
-    one, other, even = (nv.Scores(posterior, truth, "abc", w) for w in (weights, weights * 1e-4, np.full(200, 0.5)))
-    assert one.spread["log_loss"] == pytest.approx(other.spread["log_loss"])
-    assert even.spread["accuracy"] == pytest.approx(nv.Scores(posterior, truth, "abc").spread["accuracy"])
-
-
 def test_no_spread_is_claimed_where_all_are_alike():
     scores = nv.Scores([[0.9, 0.1]] * 100, ["a"] * 50 + ["a"] * 50, "ab", folds=[0] * 50 + [1] * 50)
     rows = nv.Scores([[0.9, 0.1]] * 100, ["a"] * 100, "ab")
@@ -84,15 +71,6 @@ def test_accuracy_with_reject_varies_by_its_answered_rows():
     assert scores.spread["coverage"] == pytest.approx(np.std(answered, ddof=1) / math.sqrt(200))
 
 
-def test_folds_of_single_rows_vary_as_rows_do():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
-    scores = nv.cross_validate(X, y, cv=LeaveOneOut(), model="textbook")
-    alone = nv.Scores.from_indices(scores.posterior, scores.truth, scores.classes)
-    assert scores.spread["log_loss"] == pytest.approx(alone.spread["log_loss"])
-    assert scores.to_dict()["spread_over"] == "rows"
-
-
 def test_cross_validation_returns_the_fold_of_each_row():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
@@ -104,21 +82,6 @@ def test_cross_validation_returns_the_fold_of_each_row():
     assert np.bincount(dealt.folds).tolist() == [12] * 5
     twice = nv.cross_validate(X, y, cv=[(np.arange(30), np.arange(30, 60))] * 2, model="textbook")
     assert sorted(twice.folds.tolist()) == [0] * 30 + [1] * 30
-
-
-def test_text_and_json_show_the_spread():
-    posterior, truth, folds, _ = drawn()
-    scores = nv.Scores(posterior, truth, "abc", folds=folds)
-    lines = str(scores).splitlines()
-    assert re.fullmatch(r"accuracy +\d+\.\d % ± \d+\.\d +\d+\.\d %", lines[1])
-    assert f"{scores.log_loss:.4f} ± {scores.spread['log_loss']:.4f}" in lines[3]
-    found = json.loads(scores.to_json())
-    assert found["spread"]["log_loss"] == scores.spread["log_loss"]
-    assert found["spread_over"] == "folds"
-    assert [part["fold"] for part in found["folds"]] == [0, 1, 2, 3, 4]
-    assert sum(part["rows"] for part in found["folds"]) == 200
-    frame = pd.DataFrame(scores.frame()).set_index("score")
-    assert frame.loc["auc", "spread"] == scores.spread["auc"]
 
 
 def test_a_report_of_fit_shows_accuracy_with_its_spread(tmp_path, monkeypatch):

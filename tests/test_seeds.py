@@ -28,7 +28,7 @@ from naively.model.column_parts import empirical_prior
 from naively.model.scorer import posterior
 from naively.stats import Axis
 
-from .worked_table import COLUMNS, LABELS, RAINY, ROWS, TODAY, coded, counted, estimated
+from .worked_table import COLUMNS, LABELS, ROWS, coded, counted, estimated
 
 EXACT = 1e-12
 
@@ -76,14 +76,6 @@ def test_probability_of_a_value_is_its_count_over_the_rows_of_the_class(column, 
         assert list(np.exp(likelihood.log_p[k])) == approx(expected)
 
 
-def test_laplace_smoothing_makes_every_probability_positive():
-    """A value that a class never showed has probability 0 without smoothing, and not with it."""
-    rain = counted().columns["天气"].values.place("雨天")
-
-    assert estimated(counted(), "mle").likelihoods["天气"].tables[0].log_p[1, rain] == -np.inf
-    assert all((np.exp(p.tables[0].log_p) > 0).all() for p in estimated(counted(), "bayes").likelihoods.values())
-
-
 # -- 001: λ on the prior too; Gaussian with ε ------------------------------------------------------------------------
 
 
@@ -124,55 +116,6 @@ def test_gaussian_has_the_mean_and_the_variance_plus_epsilon_of_its_class(epsilo
 # -- 002: will there be a date? ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("how", "day", "no", "yes", "answer"),
-    [
-        ("mle", TODAY, Fraction(32, 37179), Fraction(45, 139264), 0.7270488325),
-        ("bayes", TODAY, Fraction(125, 135432), Fraction(7776, 15299845), 0.6448882914),
-        ("mle", RAINY, None, Fraction(0), 1.0),
-        ("bayes", RAINY, None, None, 0.8033831622),
-    ],
-    ids=["plain, cloudy", "λ = 1, cloudy", "plain, rainy", "λ = 1, rainy"],
-)
-def test_there_will_be_no_date(how, day, no, yes, answer):
-    """The textbook model's table gives the textbook model's fractions, and their share is the posterior."""
-    model = estimated(counted(), how)
-    joint = model.log_joint(coded(model, day))
-    expected = products(day, imagined=0 if how == "mle" else 1)
-    probability = posterior(joint, model.log_prior)[0]
-
-    assert list(np.exp(joint[0])) == approx(expected)
-    assert list(probability) == approx([part / sum(expected) for part in expected])
-    assert probability[0] == pytest.approx(answer, abs=1e-10)
-    assert no in (None, expected[0])
-    assert yes in (None, expected[1])
-    assert LABELS[decide(probability[None])[0]] == "否"
-
-
-def test_rain_rules_a_date_out_exactly_without_smoothing():
-    """A factor of 0 / 8 leaves exactly nothing, whatever the other columns say."""
-    model = estimated(counted(), "mle")
-
-    assert posterior(model.log_joint(coded(model, RAINY)), model.log_prior).tolist() == [[1.0, 0.0]]
-
-
-@pytest.mark.parametrize(("how", "expected"), [("mle", Fraction(0, 17)), ("bayes", Fraction(1, 19))])
-def test_a_declared_class_without_rows_has_a_chance_with_smoothing_only(how, expected):
-    """When all seventeen rows say 是, P(否) is 0/17, and 1/19 with λ = 1."""
-    always = [(*row[:-1], "是") for row in ROWS]
-    model = estimated(counted(always, classes=LABELS), how)
-
-    assert tuple(model.classes.labels) == LABELS
-    assert math.exp(model.log_prior[0]) == pytest.approx(float(expected), rel=EXACT, abs=0)
-    p = posterior(model.log_joint(coded(model, TODAY)), model.log_prior)[0]
-    own = [share(0, 0, size, 1) for size in (3, 3, 3, 3, 3, 2)]
-    assert math.exp(model.log_prior[0]) * float(prod(own)) == pytest.approx(
-        math.exp(model.log_joint(coded(model, TODAY))[0, 0]), rel=EXACT, abs=0
-    )
-    assert (p[0] == 0) == (how == "mle")
-    assert p.sum() == pytest.approx(1, abs=1e-15)
-
-
 # Five short texts, the words "cheap", "meeting", "today" and "win" counted in each.
 TEXTS = {"ham": [[0, 2, 1, 0], [0, 1, 0, 0], [1, 3, 1, 0]], "spam": [[2, 0, 1, 1], [1, 0, 0, 4]]}
 WORDS = ["cheap", "meeting", "today", "win"]
@@ -201,20 +144,6 @@ def test_texts_as_flags_multiply_presence_and_absence(how, imagined):
         assert list(np.exp(flags.log_absent[k])) == approx([1 - p for p in there])
         expected = prod(p if x else 1 - p for p, x in zip(there, TEXT, strict=True))
         assert got[k] == pytest.approx(float(expected), rel=EXACT, abs=0)
-
-
-def test_a_flag_needs_two_lambdas_in_its_denominator():
-    """Dividing by n + d·λ, as one of the notes does, gives two probabilities that do not sum to 1 unless d is 2."""
-    n, b, smoothing = 3, 2, 1
-
-    def both(d):
-        return Fraction(b + smoothing, n + d * smoothing) + Fraction(n - b + smoothing, n + d * smoothing)
-
-    assert both(4) == Fraction(5, 7)
-    assert both(2) == 1
-    table = text_table(lambda cell: cell > 0)
-    flags = Bernoulli().estimate(table, rows_of_texts(), table.classes, Settings())
-    assert np.exp(flags.log_there) + np.exp(flags.log_absent) == pytest.approx(np.ones((2, 4)), rel=EXACT)
 
 
 @pytest.mark.parametrize(("how", "imagined"), [("mle", 0), ("bayes", 1)])
@@ -286,15 +215,6 @@ def test_conditional_risk_is_the_expected_cost_with_the_transposed_matrix():
     assert decide(p, np.asarray(J))[0] != decide(p, cost)[0]
 
 
-def test_zero_one_loss_has_the_risk_one_minus_p():
-    """R(c | x) = 1 - P(c | x), so the least risk is the highest probability."""
-    p = [[float(part) for part in P]]
-
-    assert list(expected_cost(p)[0]) == approx([1 - part for part in P])
-    assert list(expected_cost(p, 1 - np.eye(3))[0]) == approx([1 - part for part in P])
-    assert decide(p).tolist() == decide(p, 1 - np.eye(3)).tolist() == [0]
-
-
 def test_overall_risk_is_the_mean_of_the_conditional_risks():
     """The rule of least conditional risk has the least overall risk R(h) among all rules on the worked table."""
     model = estimated(counted(), "bayes")
@@ -305,15 +225,6 @@ def test_overall_risk_is_the_mean_of_the_conditional_risks():
 
     for other in (decide(p), np.zeros(len(p), int), np.ones(len(p), int)):
         assert best <= risks[np.arange(len(p)), other].mean()
-
-
-def test_adding_one_and_dividing_by_the_number_of_values_more_is_lambda_one():
-    """P(c) = (|D_c| + 1) / (|D| + N) and P(x_i | c) = (|D_c,xi| + 1) / (|D_c| + N_i)."""
-    model = estimated(counted(), "bayes", 1.0)
-
-    assert list(np.exp(model.log_prior)) == approx([Fraction(9 + 1, 17 + 2), Fraction(8 + 1, 17 + 2)])
-    (table,) = model.likelihoods["时间"].tables
-    assert list(np.exp(table.log_p[:, table.values.place("周六")])) == approx([Fraction(4, 12), Fraction(4, 11)])
 
 
 # -- 004: three estimates side by side --------------------------------------------------------------------------------

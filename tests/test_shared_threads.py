@@ -1,7 +1,6 @@
 """Threads that share the work of a fit or of answers: the same bits with any number, errors, Ctrl-C, forks."""
 
 import hashlib
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -13,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import naively as nv
-from naively import _kernels
 from naively._threads import in_threads, shared_threads, threads_here
 from naively.errors import InvalidInput
 
@@ -82,12 +80,6 @@ def test_a_table_gives_the_same_bits(form, model, weights):
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("model", ["auto", "textbook"])
-def test_numbers_alone_give_the_same_bits(model):
-    X = np.random.default_rng(6).normal(size=(ROWS, 5)) + (Y == "yes")[:, None]
-    assert len({digest(nv.NaiveBayes(model=model, n_jobs=n).fit(X, Y), X) for n in NUMBERS}) == 1
-
-
 @pytest.mark.parametrize(("kind", "model"), [("parquet", "auto"), ("parquet", "textbook"), ("csv", "textbook")])
 def test_a_file_gives_the_same_bits(tmp_path, kind, model):
     """Files are read and counted by any number of threads alike."""
@@ -100,20 +92,6 @@ def test_a_file_gives_the_same_bits(tmp_path, kind, model):
     assert len({digest(nb, TABLE) for nb in fits}) == 1
 
 
-def test_soft_labels_give_the_same_bits():
-    y = pd.DataFrame(np.random.default_rng(7).dirichlet([0.3, 0.3, 0.3], 3_000), columns=["a", "b", "c"])
-    X = TABLE[: len(y)]
-    assert len({digest(nv.NaiveBayes(n_jobs=n).fit(X, y), X) for n in NUMBERS}) == 1
-
-
-def test_leave_one_out_gives_the_same_bits():
-    """Of all folds: weights are fitted without each."""
-    X, y = TABLE[:2_000].drop(columns="town"), Y[:2_000]
-    found = [nv.NaiveBayes(n_jobs=n).fit(X, y).leave_one_out(X, y) for n in NUMBERS]
-    assert len({scores.posterior.tobytes() + scores.folds.tobytes() for scores in found}) == 1
-    assert len(np.unique(found[0].folds)) == 5
-
-
 # -- the pool ----------------------------------------------------------------------------------------------------------
 
 
@@ -121,14 +99,6 @@ def test_results_come_in_the_order_of_the_items():
     assert in_threads(lambda n: (time.sleep(0.01 * (4 - n)), n)[1], range(5), 3) == [0, 1, 2, 3, 4]
     with shared_threads(3):
         assert in_threads(lambda n: n * n, range(50)) == [n * n for n in range(50)]
-
-
-def test_without_shared_threads_the_caller_does_the_work():
-    me = threading.get_ident()
-    assert set(in_threads(lambda _: threading.get_ident(), range(4))) == {me}
-    with shared_threads(2):
-        assert me not in in_threads(lambda _: threading.get_ident(), range(4))
-    assert threads_here() == 1
 
 
 def test_a_thread_of_the_pool_does_not_wait_for_others():
@@ -171,46 +141,12 @@ def test_an_error_in_a_thread_names_the_row():
         nv.NaiveBayes(n_jobs=3).fit(wrong, Y)
 
 
-def test_an_unseen_label_is_an_error_in_threads_too():
-    table = TABLE.drop(columns="town")
-    nb = nv.NaiveBayes(unseen="error", n_jobs=3).fit(table[:SOME], Y[:SOME])
-    wrong = table.assign(colour=TABLE["colour"].where(np.arange(ROWS) != 32_800, "pink"))
-    with pytest.raises(InvalidInput, match=r"Row 32800, column 'colour' holds 'pink'"):
-        nb.predict(wrong)
-
-
 @on_linux
 def test_no_thread_outlives_a_fit_or_an_answer():
     nv.NaiveBayes(n_jobs=2).fit(TABLE[:SOME], Y[:SOME]).predict_proba(TABLE)
     before = alive()
     nv.NaiveBayes(n_jobs=6).fit(TABLE[:SOME], Y[:SOME]).predict_proba(TABLE)
     assert all_end(before)
-
-
-@on_linux
-def test_held_threads_serve_many_calls():
-    """Kernels share the threads that are held, and start none of their own."""
-    x, least, largest = np.ones((300_000, 20)), np.empty(20), np.empty(20)
-    before = alive()
-    with _kernels.HeldThreads(4):
-        assert len(alive() - before) == 3
-        for _ in range(50):
-            _kernels.column_ranges(x, least, largest, 4)
-            assert len(alive() - before) == 3
-    assert all_end(before)
-    assert (least.tolist(), largest.tolist()) == ([1.0] * 20, [1.0] * 20)
-
-
-def test_an_error_in_a_kernel_leaves_held_threads_usable():
-    held, codes = _kernels.HeldThreads(3), np.zeros((200_000, 4), np.int32)
-    with held:
-        y, n = np.zeros(len(codes), np.int32), np.zeros((4, 1))
-        assert _kernels.count_codes(codes, y, None, False, np.arange(5), n, 3) == -1
-        codes[150_000, 2] = 7
-        assert _kernels.count_codes(codes, y, None, False, np.arange(5), n, 3) == 150_000
-        codes[150_000, 2] = 0
-        assert _kernels.count_codes(codes, y, None, False, np.arange(5), n, 3) == -1
-    assert n.tolist() == [[400_000.0]] * 4
 
 
 @on_linux

@@ -130,20 +130,6 @@ def test_sample_weights_agree(name, seed, whole):
 
 
 @each_classifier
-def test_a_weight_of_two_is_two_rows(name):
-    """Whole weights are repeated rows, and no weight is no row, in every attribute."""
-    X, y = rows(name, 6)
-    times = np.random.default_rng(6).integers(0, 4, len(y))
-    weighted, repeated = (getattr(ours, name)() for _ in range(2))
-
-    weighted.fit(X, y, times)
-    repeated.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
-
-    assert_same_attributes(weighted, repeated, ATTRIBUTES[name], rtol=1e-11)
-    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-9, atol=1e-300)
-
-
-@each_classifier
 @given(seed=seeds, size=st.integers(1, 41))
 @settings(max_examples=25, deadline=None)
 def test_batches_agree(name, seed, size):
@@ -203,21 +189,6 @@ def test_sparse_rows_are_dense_rows(name, parameters, dtype):
         assert_allclose(b.predict_joint_log_proba(kind), a.predict_joint_log_proba(X), rtol=1e-12)
 
 
-@each_classifier
-def test_float32_rows_agree(name):
-    """Rows in float32 give what scikit-learn gives for the same numbers in float64, to the digits of float32."""
-    X, y = rows(name, 9)
-    X = X.astype(np.float32)
-    a, b = both(name)
-
-    assert_same(a.fit(X, y), b.fit(X.astype(np.float64), y), X, rtol=2e-5 if name == "GaussianNB" else 1e-10)
-    kinds = {a.predict_proba(X).dtype}
-    if name == "GaussianNB":
-        kinds |= {a.theta_.dtype, a.var_.dtype, a.class_prior_.dtype}
-    assert kinds == {np.dtype(np.float32 if name == "GaussianNB" else np.float64)}
-    assert a.class_count_.dtype == np.float64
-
-
 LABELS = {
     "text": np.array(["no", "yes", "maybe"]),
     "objects": np.array(["no", "yes", "maybe"], dtype=object),
@@ -244,22 +215,6 @@ def test_labels_of_every_kind_agree(name, labels):
 
 
 # -- exactness ---------------------------------------------------------------------------------------------------------
-
-
-@each_classifier
-def test_probabilities_are_exact_where_they_are_tiny(name):
-    """Log probabilities go on where the probability itself is 0, and those of certain classes are close to 0."""
-    X, y = rows(name, 13, columns=3, classes=2)
-    X = np.vstack([X, X[:1]])
-    nb = getattr(ours, name)().fit(X, np.append(y, 0))
-    far = X[:3] * 400 if name in ("MultinomialNB", "ComplementNB", "GaussianNB") else X[:3]
-
-    joint, logs = nb.predict_joint_log_proba(far), nb.predict_log_proba(far)
-
-    best = joint.max(axis=1, keepdims=True)
-    expected = joint - best - np.log1p(np.exp(joint.min(axis=1, keepdims=True) - best))
-    assert_allclose(logs, expected, rtol=1e-12, atol=1e-15)
-    assert_allclose(nb.predict_proba(far), np.exp(expected), rtol=1e-12, atol=1e-300)
 
 
 # -- as estimators ----------------------------------------------------------------------------------------------------

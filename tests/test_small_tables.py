@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 
 import naively as nv
-from naively.errors import InvalidInput, StaleWarning, TextbookFallbackWarning
+from naively.errors import StaleWarning, TextbookFallbackWarning
 from naively.estimator import folds
-from naively.estimator.fitted_classifier import FittedClassifier
-from naively.estimator.state import state_of_counts
 from naively.estimator.update import up_to_date
 from naively.model.default.model import DefaultModel
-from naively.model.default.rows import effective_weights
 from naively.model.table_model import TableModel
 
 
@@ -55,13 +50,6 @@ def test_folds_are_answered_by_the_kind_of_model_that_is_kept(rows, monkeypatch)
     others, truth = either_or(500, seed=1)
     kept = np.mean(nv.NaiveBayes().fit(X, y).predict(others) == truth)
     assert abs(scores.accuracy - kept) < 0.1  # the textbook would be right in about half
-
-
-def test_folds_of_fewer_rows_score_the_textbook_which_is_kept():
-    X, y = either_or(49)
-    assert kind(nv.NaiveBayes().fit(X, y)) is TableModel
-    both = [nv.cross_validate(X, y, cv=5, model=model).posterior for model in ("auto", "textbook")]
-    assert np.array_equal(*both)
 
 
 def test_a_fold_that_cannot_be_fitted_is_answered_by_the_textbook_with_a_warning():
@@ -112,17 +100,6 @@ def test_one_row_at_a_time_after_five_reaches_it_too():
     assert nb.fitted_.state.tuning.learned is weights  # one row in fifty: weights are those of the other fifty
 
 
-def test_copies_and_pickles_go_on_apart():
-    X, y = flowers(80)
-    nb = nv.NaiveBayes().partial_fit(X[:30], y[:30])
-    twins = copy.copy(nb), copy.deepcopy(nb), pickle.loads(pickle.dumps(nb))
-    nb.partial_fit(X[60:], y[60:])
-    whole = nv.NaiveBayes().fit(X[:60], y[:60])
-    for twin in twins:
-        twin.partial_fit(X[30:60], y[30:60])
-        assert np.allclose(twin.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
-
-
 def test_a_saved_model_holds_no_rows_and_counts_those_that_come(tmp_path):
     X, y = flowers(120)
     nv.NaiveBayes().partial_fit(X[:30], y[:30]).save(tmp_path / "model.parquet")
@@ -156,47 +133,7 @@ def test_rows_of_one_class_are_kept_until_another_comes():
     assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
-def test_models_that_leave_nothing_to_the_rows_keep_none():
-    X, y = flowers(40)
-    assert nv.NaiveBayes(model="textbook").fit(X, y).kept_rows_.rows == 0
-    for model in ({}, {"model": "textbook", "smoothing": "auto"}):
-        kept = nv.NaiveBayes(**model).fit(X, y).kept_rows_
-        assert (kept.rows, kept.complete) == (40, True)
-
-
 # -- rows of little weight ---------------------------------------------------------------------------------------------
 
 
-def test_rows_of_little_weight_fit_weights_like_rows():
-    assert effective_weights(np.full(200, 1 / 200)).sum() == pytest.approx(200)
-    assert effective_weights(np.full(10, 2.0)).tolist() == [2.0] * 10
-    X, y = load_breast_cancer(return_X_y=True)
-    weights = np.full(285, 1 / 285)
-    found = []
-    for model in ("auto", "textbook"):
-        with pytest.warns(nv.WeightWarning, match="sum to 1"):
-            nb = nv.NaiveBayes(model=model).fit(X[::2], y[::2], sample_weight=weights)
-        found.append(nv.Scores(nb.predict_proba(X[1::2]), y[1::2], nb.classes_).log_loss)
-    assert found[0] <= found[1] + 0.01
-
-
 # -- rows that come in other forms, and go -----------------------------------------------------------------------------
-
-
-def test_counts_that_are_held_forget_what_was_fitted_before():
-    X, y = either_or(80)
-    fresh, used = (
-        nv.NaiveBayes(smoothing="auto", model="textbook"),
-        nv.NaiveBayes(smoothing="auto", model="textbook").fit(X, y),
-    )
-    counts = nv.count(X[:60], y[:60])
-    for nb in (fresh, used):
-        nb.fitted_ = FittedClassifier(nb.parameters, state_of_counts(nb.parameters, counts, counts.schema))
-    assert used.smoothing_ == fresh.smoothing_ == 1.0
-
-
-def test_more_rows_than_were_counted_are_not_left_out():
-    X, y = either_or(60)
-    nb = nv.NaiveBayes().fit(X, y)
-    with pytest.raises(InvalidInput, match=r"rows of .* were given, and only .* were counted"):
-        nb.leave_one_out(np.vstack([X, X]), np.concatenate([y, y]))

@@ -92,23 +92,8 @@ def test_the_default_model_is_better_than_the_textbook_model(fitted):
     assert "default model" in nb.summary()
 
 
-def test_the_stated_loss_is_that_of_fresh_soft_labels(fitted):
-    *_, nb = fitted
-    fresh, truth = table(3_000, seed=9)
-    q, p = softened(truth, seed=5).to_numpy(), nb.predict_proba(fresh)
-    cross_entropy = -(q * np.log(p)).sum(axis=1).mean()
-    assert nb.tuning_.loss_after == pytest.approx(cross_entropy, rel=0.05)
-
-
 def test_weights_are_fitted_anew_by_calibrate(fitted):
     X, _, q, nb = fitted
     again = nv.NaiveBayes().fit(X, q).calibrate(X, q)
     assert again.calibrated_
     assert np.abs(again.predict_proba(X) - nb.predict_proba(X)).max() < 1e-9
-
-
-def test_rows_of_no_proportion_are_no_rows(fitted):
-    X, _, q, nb = fitted
-    more = pd.concat([X, X.iloc[:5]], ignore_index=True)
-    soft = pd.concat([q, 0 * q.iloc[:5]], ignore_index=True)
-    assert np.abs(nv.NaiveBayes().fit(more, soft).predict_proba(X) - nb.predict_proba(X)).max() < 1e-9

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -14,8 +12,6 @@ import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
 from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
 from naively.model.default.words import DocumentRows
-from naively.model.recipe import RECIPE
-from naively.stats import Axis, Counts, Table, WordTable
 
 from .test_word_coefficients import redundant_texts
 
@@ -61,15 +57,6 @@ def test_words_of_a_matrix_have_terms_and_coefficients_as_those_of_texts_have():
     assert nb.tuning_.learned.words
 
 
-def test_how_large_counts_are_matters_too():
-    """Every row holds every word; classes differ in how often alone."""
-    rng = np.random.default_rng(3)
-    y = rng.integers(0, 2, 400)
-    x = 1 + rng.poisson(np.where(y[:, None] == np.arange(6) % 2, 3.0, 1.0))
-    nb = nv.NaiveBayes().fit(sparse.csr_array(x[:200]), y[:200])
-    assert nb.score(sparse.csr_array(x[200:]), y[200:]) > 0.9
-
-
 # -- rows as texts -----------------------------------------------------------------------------------------------------
 
 
@@ -111,45 +98,7 @@ def test_a_matrix_may_lie_in_any_form(fitted, form):
     assert_allclose(nb.predict_proba(new), fitted.predict_proba(X), atol=1e-9)
 
 
-def test_what_is_chosen_on_some_rows_is_not_chosen_on_those_of_one_class(monkeypatch):
-    """Some rows follow from their content: whether the table is sorted by class or added up of parts."""
-    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, calibration_rows=100))
-    order, half = np.argsort(LABELS, kind="stable"), len(LABELS) // 2
-    nb, shuffled = (nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (order, slice(None)))
-    merged = nv.merge(*(nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (slice(0, half), slice(half, None))))
-    assert_allclose(nb.predict_proba(X), shuffled.predict_proba(X), rtol=0, atol=1e-12)
-    assert_allclose(nb.predict_proba(X), merged.predict_proba(X), rtol=0, atol=1e-12)
-
-
-def test_a_weight_of_two_is_two_rows_and_one_of_zero_none():
-    weights = np.random.default_rng(5).integers(0, 4, len(LABELS))
-    often = np.repeat(np.arange(len(LABELS)), weights)
-    one = nv.NaiveBayes().fit(X, LABELS, sample_weight=weights.astype(float))
-    two = nv.NaiveBayes().fit(X[often], LABELS[often])
-    assert one.counts_ == two.counts_
-    assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=0.02)
-
-
-def test_words_that_are_set_in_another_form_have_their_textbook_score_alone():
-    for family in (nv.Words(complement=True), nv.Bernoulli()):
-        nb = nv.NaiveBayes(families={"X": family}).fit(X, LABELS)
-        assert set(weights_of(nb)) == {"vectors"}
-
-
-def test_counts_have_a_likelihood_next_to_their_words(fitted):
-    assert "counts" in weights_of(fitted)
-    assert "counts of X" in fitted.summary()
-
-
 # -- counts ------------------------------------------------------------------------------------------------------------
-
-
-def test_counts_say_how_much_cells_hold_and_in_how_many_rows_they_do(fitted):
-    table, x = fitted.counts_.columns["X"], X.toarray()
-    for k, label in enumerate(fitted.classes_):
-        assert_array_equal(table.n[k], x[label == LABELS].sum(axis=0))
-        assert_array_equal(table.n_texts[k], (x[label == LABELS] > 0).sum(axis=0))
-    assert table.values == Axis.numbered(120)
 
 
 def test_a_model_comes_back_from_its_file(fitted, tmp_path):
@@ -160,26 +109,6 @@ def test_a_model_comes_back_from_its_file(fitted, tmp_path):
     assert_allclose(back.predict_proba(X), fitted.predict_proba(X), atol=1e-12)
     back.save(tmp_path / "again.parquet")
     assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "m.parquet").read_bytes()
-
-
-def test_counts_without_a_model_are_a_column_of_vectors():
-    counts = nv.count(X, LABELS)
-    nb = nv.NaiveBayes.from_counts(Counts(counts.classes, counts.rows, counts.columns), model="textbook")
-    assert nb.schema_["X"].type == "vector"
-    whole = nv.NaiveBayes(model="textbook").fit(X, LABELS)
-    assert_allclose(nb.predict_proba(X), whole.predict_proba(X), atol=1e-12)
-    assert_allclose(nb.partial_fit(X, LABELS).predict_proba(X).sum(axis=1), 1.0)
-
-
-def test_tables_of_counts_made_by_hand_go_on():
-    """Nobody counted the rows that hold a word: they are taken to hold it once."""
-    x = X.toarray()
-    table = Table(Axis(["no", "yes"]), Axis.numbered(120), [x[label == LABELS].sum(axis=0) for label in ("no", "yes")])
-    rows = [(label == LABELS).sum() for label in ("no", "yes")]
-    nb = nv.NaiveBayes.from_counts(Counts(["no", "yes"], rows, {"X": table}), model="textbook")
-    twice = nv.NaiveBayes(model="textbook").fit(sparse.vstack([X, X]).tocsr(), [*LABELS, *LABELS])
-    assert_allclose(nb.partial_fit(X, LABELS).predict_proba(X), twice.predict_proba(X), atol=1e-12)
-    assert isinstance(nb.counts_.columns["X"], WordTable)
 
 
 def test_a_file_whose_matrix_was_counted_as_texts_is_refused(fitted, tmp_path, monkeypatch):

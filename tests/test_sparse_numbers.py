@@ -49,11 +49,6 @@ def test_empty_cells_are_zeros(family, model):
     assert a.leave_one_out(X, LABELS).log_loss == pytest.approx(b.leave_one_out(filled, LABELS).log_loss, rel=1e-9)
 
 
-def test_intervals_are_those_of_the_matrix_filled_up():
-    a, b = both(nv.Gaussian(), model="textbook")
-    assert np.allclose(a.predict_interval(X), b.predict_interval({"X": X.toarray()}))
-
-
 def test_gaussian_on_tfidf_answers_as_scikit_learn():
     ours = nv.NaiveBayes(families={"X": nv.Gaussian(epsilon=1e-3)}, estimate="mle", model="textbook").fit(X, LABELS)
     smoothing = 1e-3 / X.toarray().var(axis=0).max()

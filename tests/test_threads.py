@@ -17,7 +17,6 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-import naively as nv
 from naively import _kernels
 from naively import _threads as threads
 from naively._threads import allowed, granted
@@ -76,13 +75,6 @@ def test_the_environment_says_how_many(monkeypatch, text, number):
     assert allowed() == number
 
 
-@pytest.mark.parametrize("text", ["", "  "])
-def test_an_empty_variable_contributes_nothing(monkeypatch, text):
-    monkeypatch.setenv("NAIVELY_THREADS", text)
-    monkeypatch.setattr(threads, "bound_to", lambda: 1)
-    assert allowed() == 1
-
-
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "1e3", "²", "0x2"])
 def test_a_bad_variable_is_named(monkeypatch, text):
     """The error says which variable holds what, and what to do."""
@@ -101,17 +93,6 @@ def test_negative_numbers_count_from_all_cpus_down(monkeypatch):
     monkeypatch.setattr(threads, "granted", lambda: 4)
     assert [allowed(number) for number in (-1, -2, -4, -5, -100)] == [4, 3, 1, 1, 1]
     assert_array_equal(GaussianNB(n_jobs=-1).fit(NUMBERS, Y).theta_, GaussianNB(n_jobs=1).fit(NUMBERS, Y).theta_)
-
-
-def test_no_threads_at_all_are_refused():
-    with pytest.raises(InvalidSetting, match="n_jobs=0 is not a number of threads; give 1 or more, or -1 for all CPUs"):
-        allowed(0)
-    for make in (GaussianNB, nv.NaiveBayes):
-        with pytest.raises(InvalidSetting, match="n_jobs=0"):
-            make(n_jobs=0).fit(NUMBERS, Y)
-    model = GaussianNB().fit(NUMBERS, Y).set_params(n_jobs=0)
-    with pytest.raises(InvalidSetting, match="n_jobs=0"):
-        model.predict(NUMBERS)
 
 
 @pytest.mark.parametrize("number", ["all", 1.5])
@@ -203,20 +184,6 @@ def bits(model, X) -> list[bytes]:
     """Return all that a fitted classifier says, to the last bit."""
     answers = model.predict(X), model.predict_proba(X), model.predict_log_proba(X), model.class_count_
     return [np.ascontiguousarray(answer).tobytes() for answer in answers]
-
-
-@each
-def test_answers_do_not_depend_on_the_threads(make, X):
-    one, *others = (bits(make(n_jobs=number).fit(X, Y), X) for number in (1, 2, 3, 7, None))
-    assert all(other == one for other in others)
-
-
-@each
-def test_n_jobs_is_a_parameter_like_any_other(make, X):
-    model = make(n_jobs=2)
-    assert model.get_params()["n_jobs"] == 2
-    assert clone(model).n_jobs == 2
-    assert bits(model.fit(X, Y).set_params(n_jobs=3), X) == bits(model, X)
 
 
 @each

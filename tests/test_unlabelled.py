@@ -24,7 +24,7 @@ from naively.errors import ConvergenceError, InvalidInput, InvalidSetting
 from naively.model import em as unlabelled
 from naively.model.em import START_ROWS
 from naively.model.recipe import RECIPE
-from naively.stats import Axis, Moments, Table
+from naively.stats import Axis
 
 from .strategies import checked
 from .textbook import book
@@ -72,19 +72,6 @@ def test_rows_without_a_label_make_answers_better(kind, estimate):
     assert better > worse + 0.05
     whole = book(estimate=estimate).fit(X[columns], Y)
     assert better > float((whole.predict(fresh[columns]) == truth).mean()) - 0.05
-
-
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_what_was_counted_is_the_labelled_rows_alone(estimate):
-    """What is expected stands beside it, a whole row for each row without a label."""
-    nb = book(unlabelled="em", estimate=estimate).fit(X, FEW)
-    known = few_of(Y)
-
-    assert nb.counts_ == nv.count(X.iloc[known], Y[known])
-    assert nb.expected_.counts.rows.sum() == pytest.approx(len(Y) - len(known))
-    assert nb.expected_.counts.columns["t0"].n.sum() == pytest.approx(len(Y) - len(known))
-    assert (nb.expected_.labelled, nb.expected_.unlabelled) == (len(known), len(Y) - len(known))
-    assert_array_equal(nb.classes_, ["a", "b", "c"])
 
 
 # -- what is climbed ----------------------------------------------------------------------------------------------
@@ -146,47 +133,6 @@ def density(likelihood: Any, settings: Settings) -> float:
     if settings.unseen == "smooth":
         p = np.column_stack([p, np.exp(likelihood.log_unseen)])
     return float(sum(stats.dirichlet.logpdf(line / line.sum(), np.full(len(line), lam)) for line in p))
-
-
-TWO = Axis.declared(["a", "b"])
-NUMBERS = np.array([1.0, 2.5, 4.0, 4.5, 7.0, 11.0])
-
-
-def moments(split: np.ndarray) -> Moments:
-    """Return the moments of the same numbers, shared out among two classes in some way."""
-    parts = np.stack([split, 1 - split])
-    n = parts.sum(axis=1)
-    mean = parts @ NUMBERS / n
-    variance = np.stack([w @ (NUMBERS - m) ** 2 for w, m in zip(parts, mean, strict=True)]) / n
-    return Moments.of(TWO, ["x"], n=n[:, None], mean=mean[:, None], variance=variance[:, None])
-
-
-SPLITS = (np.array([0.9, 0.8, 0.4, 0.6, 0.3, 0.05]), np.array([0.2, 0.5, 0.5, 0.9, 0.1, 0.5]))
-TABLES = [Table(TWO, Axis.numbered(3), n) for n in ([[3, 1, 2.5], [0, 4, 1]], [[1, 3, 0.5], [2, 2, 3]])]
-BELIEFS = {
-    "gaussian": (nv.Gaussian(), [moments(split) for split in SPLITS], {}),
-    "poisson": (nv.Poisson(), [moments(split) for split in SPLITS], {}),
-    "categorical": (nv.Categorical(), TABLES, {}),
-    "with a place for unseen values": (nv.Categorical(), TABLES, {"unseen": "smooth"}),
-    "bernoulli": (nv.Bernoulli(), TABLES, {}),
-    "words": (nv.Words(), TABLES, {}),
-}
-
-
-@pytest.mark.parametrize("case", BELIEFS)
-def test_the_belief_is_the_density_of_the_prior(case):
-    """Up to a constant: between two estimates it differs as much as SciPy's densities do."""
-    family, statistics, more = BELIEFS[case]
-    settings = Settings("map", 2.5, marginal=True, **more)
-    likelihoods = [family.estimate(s, np.array([8.0, 7.0]), TWO, settings) for s in statistics]
-
-    beliefs, densities = (
-        [f(one) for one in likelihoods] for f in (lambda x: x.log_prior_density(), lambda x: density(x, settings))
-    )
-    assert beliefs[0] - beliefs[1] == pytest.approx(densities[0] - densities[1], rel=1e-9)
-    assert abs(beliefs[0] - beliefs[1]) > 1e-3
-    plain = family.estimate(statistics[0], np.array([8.0, 7.0]), TWO, Settings("mle"))
-    assert plain.log_prior_density() == 0
 
 
 @st.composite
@@ -251,17 +197,6 @@ def test_no_step_goes_down(drawn):
     assert np.isfinite(nb.predict_proba(table[weights > 0])).all()  # values of the others were never seen
 
 
-def test_a_rate_that_cannot_be_maximized_is_refused():
-    """Less than one event a row: the prior has its mode at no events at all."""
-    nb = book(unlabelled="em", estimate="map", families={"events": "poisson"}, classes=["a", "b"])
-    with pytest.raises(InvalidSetting, match=r"nv\.Poisson\(smoothing="):
-        nb.fit({"events": [0, 1, 0, 1, 0]}, ["a", "b", None, None, None])
-
-
-def test_nothing_is_expected_where_every_row_has_a_label():
-    assert book(unlabelled="em", estimate="map").fit({"x": [1.0, 2.0, 3.0]}, ["a", "b", "a"]).expected_ is None
-
-
 WIDE = (
     np.random.default_rng(5)
     .poisson(np.where(np.arange(200)[:, None] % 2, [3, 1, 0.2, 1], [0.2, 1, 3, 1]))
@@ -293,42 +228,12 @@ def test_a_step_that_goes_down_is_an_error():
         unlabelled.check_risen((-100.0,), float("nan"), 10.0, RECIPE)
 
 
-def test_a_prior_that_follows_the_classes_would_go_down(monkeypatch):
-    """What has a weight of numbers must not move with the classes; this is why it comes from the whole column."""
-    from naively.families.gaussian import GaussianPrior
-
-    monkeypatch.setattr(GaussianPrior, "of_column", GaussianPrior.of)
-    nb, x = book(**EM, smoothing=20.0), np.random.default_rng(0).normal(size=30)
-    with pytest.raises(ConvergenceError):
-        nb.fit({"x": x}, hidden(np.arange(30) % 3, [0, 1, 2]))
-
-
 # -- what does not matter -----------------------------------------------------------------------------------------
 
 
 def same(a: NaiveBayes, b: NaiveBayes, tolerance: float = 1e-6) -> None:
     assert a.expected_.counts.agrees(b.expected_.counts, tolerance)
     assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=tolerance)
-
-
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_the_order_of_rows_does_not_matter(estimate):
-    order = np.random.default_rng(2).permutation(len(Y))
-    same(*(book(unlabelled="em", estimate=estimate).fit(X.iloc[o], FEW[o]) for o in (np.arange(len(Y)), order)))
-
-
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_a_weight_is_a_number_of_rows(estimate):
-    """A row of weight 2 is two rows, and one of weight 0 is none."""
-    weights = np.random.default_rng(3).integers(3, size=len(Y)).astype(float)
-    weights[few_of(Y)] = [0, 1, 2] * 3
-    repeated = np.repeat(np.arange(len(Y)), weights.astype(int))
-    weighted = book(unlabelled="em", estimate=estimate).fit(X, FEW, sample_weight=weights)
-    rows = book(unlabelled="em", estimate=estimate).fit(X.iloc[repeated], FEW[repeated])
-
-    same(weighted, rows)
-    assert weighted.expected_.steps == rows.expected_.steps
-    assert weighted.counts_ == rows.counts_
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
@@ -380,33 +285,12 @@ def test_classes_nobody_named_are_found(estimate, random_state):
     assert nb.predict(table).dtype == np.array([0]).dtype
 
 
-def test_texts_alone_tell_classes_apart():
-    """Ten columns of labels, of which each is right four times out of five."""
-    rng = np.random.default_rng(4)
-    z = rng.choice(3, size=3000, p=[0.5, 0.3, 0.2])
-    words = np.array(["red", "green", "blue"])
-    table = {f"t{at}": words[np.where(rng.random(3000) < 0.8, z, rng.integers(3, size=3000))] for at in range(10)}
-    nb = book(**EM, classes=["most", "some", "few"]).fit(table)
-
-    assert adjusted_rand_score(z, nb.predict(table)) > 0.95
-    assert (nb.predict(table) == np.array(["most", "some", "few"])[z]).mean() > 0.95
-    assert_array_equal(nb.classes_, ["few", "most", "some"])
-
-
 def test_the_same_seed_gives_the_same_classes():
     """To the last bit; many rows begin with a part of them."""
     table, _ = drawn(START_ROWS + 500)
     first, again = (book(**EM, classes=3, random_state=4).fit(table) for _ in range(2))
     assert first.expected_.log_likelihood == again.expected_.log_likelihood
     assert_array_equal(first.predict_proba(table), again.predict_proba(table))
-
-
-def test_labels_that_are_all_missing_are_none():
-    """Whether y is left out or holds nothing."""
-    for y in (None, [None] * len(Y), np.full(len(Y), np.nan)):
-        nb = book(**EM, classes=["p", "q"]).fit(X, y)
-        assert_array_equal(nb.classes_, ["p", "q"])
-        assert set(nb.predict(X)) == {"p", "q"}
 
 
 def test_a_class_beside_those_that_have_labels_is_found():
@@ -416,20 +300,6 @@ def test_a_class_beside_those_that_have_labels_is_found():
 
     assert (nb.predict(X)[Y == "c"] == "c").mean() > 0.8
     assert nb.counts_.on(Axis.declared(["a", "b", "c"]))[2] == 0
-
-
-def test_one_class_is_the_whole_table():
-    nb = book(**EM, classes=1).fit(X)
-    assert_array_equal(nb.predict_proba(X), np.ones((len(Y), 1)))
-    assert nb.expected_.counts.rows[0] == pytest.approx(len(Y))
-
-
-def test_a_given_prior_says_which_class_is_which():
-    """Then classes are not put in order: the first is the one with the probability given first."""
-    rng = np.random.default_rng(1)
-    table = {"x": np.concatenate([rng.normal(0, 1, 100), rng.normal(9, 1, 300)])}
-    nb = book(**EM, classes=2, prior=[0.25, 0.75]).fit(table)
-    assert nb.expected_.counts.rows == pytest.approx([100, 300], abs=3)
 
 
 # -- what is asked of it -------------------------------------------------------------------------------------------
@@ -458,13 +328,6 @@ def test_questions_are_answered_from_counted_and_expected_rows():
     assert set(nb.importance()["column"]) == set(X)
 
 
-def test_a_column_may_be_silenced_before_and_after():
-    """Only the columns that may speak are climbed with; all are counted."""
-    nb = book(**EM, columns=["n0", "t0"]).fit(X, FEW)
-    assert nb.expected_.log_likelihood == pytest.approx(book(**EM).fit(X[["n0", "t0"]], FEW).expected_.log_likelihood)
-    assert nb.set_params(columns=None).predict_proba(X).shape == (len(Y), 3)
-
-
 def test_it_survives_saving_copying_and_pickling(tmp_path):
     """What is expected lies in the file as rows of its own, to the last bit."""
     for nb in (book(**EM).fit(X, FEW), book(**EM, classes=3).fit(X)):
@@ -482,11 +345,6 @@ def test_it_survives_saving_copying_and_pickling(tmp_path):
             assert other.summary() == nb.summary()
     names = set(pd.read_parquet(tmp_path / "m.parquet")["column"])
     assert {"(expected)", "(expected) n0", "(expected) t0"} <= names
-
-
-def test_a_fit_with_labels_forgets_what_was_expected():
-    nb = book(**EM).fit(X, FEW).fit(X, Y)
-    assert nb.expected_ is None
 
 
 def test_rows_that_come_later_are_counted_and_what_was_expected_grows_old():
@@ -560,20 +418,6 @@ def test_rows_without_a_label_are_learned_by_fit_alone():
     assert not nb.expected_.stale
 
 
-def test_a_first_partial_fit_is_a_fit():
-    nb = book(**EM, classes=3)
-    assert nb.partial_fit(X).expected_.log_likelihood == book(**EM, classes=3).fit(X).expected_.log_likelihood
-    assert nb.classes == 3
-
-
-def test_a_cell_that_cannot_be_counted_is_named_and_changes_nothing():
-    nb = book(**EM).fit(X, FEW)
-    before = nb.predict_proba(X)
-    with pytest.raises(InvalidInput, match="'n1'"):
-        nb.fit(X.assign(n1=np.where(np.arange(len(Y)) == 1000, np.inf, X.n1)), FEW)
-    assert_array_equal(nb.predict_proba(X), before)
-
-
 def test_steps_that_come_to_no_end_are_warned_about(monkeypatch):
     monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, em_steps=2))
     with pytest.warns(ConvergenceWarning, match="still changing after 2 steps"):
@@ -589,15 +433,3 @@ def test_a_class_that_closes_in_on_one_row_stays_finite(estimate):
     nb = book(unlabelled="em", estimate=estimate, classes=3).fit(table)
     assert np.isfinite(nb.expected_.log_likelihood).all()
     assert np.isfinite(nb.predict_proba(table)).all()
-
-
-def test_strange_tables_are_learned():
-    """One row, rows that are all alike, columns that hold nothing."""
-    same_cells = {"x": [1.0] * 6, "t": ["u"] * 6, "none": [None] * 6}
-    for y, classes in ((["a", None, None, "b", None, None], None), (None, 2)):
-        p = book(**EM, classes=classes).fit(same_cells, y).predict_proba(same_cells)
-        assert_allclose(p.sum(axis=1), 1.0)
-    one = book(**EM, classes=2).fit({"x": [1.0], "t": ["u"]})
-    assert_allclose(one.predict_proba({"x": 1.0, "t": "u"}).sum(), 1.0)
-    with pytest.raises(InvalidInput, match="0 sample"):
-        book(**EM, classes=2).fit({"x": []})

@@ -166,14 +166,6 @@ def test_a_new_class_is_answered_at_once(state, begun):
     assert np.allclose(p.sum(axis=1), 1.0)
 
 
-def test_one_forgotten_row_is_no_part_of_the_next_answer(begun):
-    """However few they are, rows that go do not wait."""
-    story = begun("all rows")
-    story.nb.forget(X.iloc[:1], Y[:1])
-    story.weights[0] = 0.0
-    assert np.allclose(story.nb.predict_proba(X), story.once().predict_proba(X), rtol=0, atol=1e-9)
-
-
 @pytest.mark.parametrize("state", STATES)
 def test_another_model_is_fitted_when_it_is_set_if_there_are_rows(state, begun):
     story = begun(state)
@@ -205,14 +197,3 @@ def test_a_model_without_rows_says_once_that_its_fit_is_stale(state, event, begu
     kinds = [warning.category for warning in told]
     stale = [nv.CombinedWeightsWarning] if event == "merge" else [nv.StaleWarning]
     assert kinds == (stale if state == "no row" else [])
-
-
-def test_rows_that_a_fit_did_not_see_take_nothing_from_it(begun):
-    """Few of many rows go that came since: of the fit, no more is taken than there was, and it goes on."""
-    story = begun("no row")
-    story.come()
-    for at in LATER[:5]:
-        story.nb.forget(X.iloc[[at]], Y[[at]])
-    assert story.nb.tuning_.learned.weights == story.learned.weights
-    assert np.isfinite(story.nb.predict_proba(X)).all()
-    assert (story.nb.tuning_.learned.joint.products[:, 0] >= -1e-9)[:, :1].all()
