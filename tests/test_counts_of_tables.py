@@ -19,8 +19,7 @@ from naively.data.schema import Schema
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting, NotASubset
 
 from .strategies import Choices, cells_of, checked, scale_of, state_of
-from .tables import LABELS, TABLE, part, rows
-from .textbook import book
+from .tables import LABELS, TABLE, book, part, rows
 
 # -- tables of every family -------------------------------------------------------------------------------------------
 

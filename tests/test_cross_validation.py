@@ -18,7 +18,7 @@ from naively.errors import InvalidInput
 from naively.judge.stratified_folds import StratifiedFolds
 
 from .table_cases import CASES, KINDS, LABELS, ROWS, WEIGHTS, learned, name_of, some
-from .textbook import book, crossed
+from .tables import book, crossed
 
 
 def without_row(nb, table, labels, i, weights=None, **params):

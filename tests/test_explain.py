@@ -16,8 +16,7 @@ from naively.errors import InvalidInput
 
 from . import worked_table
 from .table_cases import CASES, KINDS, LABELS, ROWS, learned, name_of, some
-from .tables import penguins
-from .textbook import book
+from .tables import book, penguins
 from .worked_table import COLUMNS, RAINY, TODAY
 
 NEW = {  # rows never learned: a missing value, a value never seen, a far number, many words

@@ -68,7 +68,7 @@ def flat_of_density(kind: str, table: np.ndarray) -> nv.FlatModel:
 
 def log_odds(flat: nv.FlatModel, x: np.ndarray) -> list[np.ndarray]:
     """Return the logarithms of probabilities by DuckDB and by ONNX, less those of the first class."""
-    from .onnx_cases import session_of  # which skips the test where ONNX is not installed
+    from .export_cases import session_of  # which skips the test where ONNX is not installed
 
     connection = duckdb.connect()
     connection.execute(

@@ -22,7 +22,7 @@ from naively.files import file as read
 from naively.judge.stratified_folds import StratifiedFolds
 
 from . import file_cases as cases
-from .textbook import book
+from .tables import book
 
 ROWS = cases.table()
 FEATURES = [name for name in ROWS.column_names if name not in ("label", "weight")]

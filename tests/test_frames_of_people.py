@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import naively as nv
 from naively.errors import InvalidInput
 
-from .textbook import book
+from .tables import book
 
 ROWS = 48
 _rng = np.random.default_rng(3)

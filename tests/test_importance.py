@@ -15,7 +15,7 @@ import naively as nv
 from naively.errors import InvalidInput
 from naively.stats.mutual_information import entropy
 
-from .instructions import instructions
+from .tables import instructions
 
 each_model = pytest.mark.parametrize("model", ["auto", "textbook"])
 

@@ -10,7 +10,7 @@ import naively as nv
 from naively.errors import InvalidInput, InvalidSetting
 
 from . import file_cases as cases
-from .textbook import book
+from .tables import book
 
 pytestmark = pytest.mark.thorough
 

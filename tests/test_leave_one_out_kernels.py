@@ -9,7 +9,7 @@ from naively.model.column_parts import LABELS
 
 from .kernel_cases import THREADS
 from .strategies import laid_out
-from .textbook import book
+from .tables import book
 
 pytestmark = [pytest.mark.usefixtures("level"), pytest.mark.pairwise]
 

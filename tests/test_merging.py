@@ -13,7 +13,7 @@ import naively as nv
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.estimator import fit, update
 
-from .textbook import book
+from .tables import book
 
 DAYS = [
     book().fit({"sky": ["rain", "sunny"]}, ["in", "out"]),

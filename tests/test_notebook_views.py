@@ -18,8 +18,7 @@ import naively as nv
 from naively.page.style import notebook_css
 
 from .browser import DESK, PHONE, assert_accessible, assert_narrow, silent_page
-from .page_cases import shared_table
-from .tables import penguins
+from .tables import penguins, shared_table
 
 NASTY = "<img src=x onerror=alert(1)>"
 CHINESE = {"色泽": ["青绿", "乌黑", "乌黑", "青绿", "浅白"] * 12, "密度": list(np.linspace(0.2, 0.8, 60))}

@@ -17,6 +17,7 @@ from scipy import sparse
 import naively as nv
 from naively.errors import InvalidInput, NotInstalled, UnwritableFile
 
+from .export_cases import answers, assert_same_answers, facts_of, inputs_of, props_of, session_of, spoiled
 from .flat_cases import (
     FAMILIES,
     MODELS,
@@ -27,9 +28,7 @@ from .flat_cases import (
     plain_rows,
     table_of,
 )
-from .onnx_cases import answers, assert_same_answers, facts_of, inputs_of, props_of, session_of, spoiled
-from .page_cases import SHARED, shared_table
-from .tables import penguins
+from .tables import SHARED, penguins, shared_table
 
 pytestmark = pytest.mark.alone
 LIST = None if SHARED is None else SHARED / "datasets.json"

@@ -24,7 +24,7 @@ from naively.sklearn import (
     register_onnx_converters,
 )
 
-from .onnx_cases import session_of
+from .export_cases import session_of
 
 skl2onnx = pytest.importorskip("skl2onnx", reason="needs skl2onnx: pip install 'naively[onnx]'")
 

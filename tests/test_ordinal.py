@@ -13,7 +13,7 @@ import naively as nv
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.families.ordinal import natural_order
 
-from .textbook import book
+from .tables import book
 
 LEVELS = ("low", "mid", "high", "top")
 GRADES = ["low", "mid", "mid", "high", None, "top", "low", "mid", "top", "high", "low", "mid"]

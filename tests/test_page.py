@@ -19,7 +19,7 @@ from naively.page.page import page_script, report_page
 from naively.page.style import ASSETS
 from naively.page.tags import json_for_script
 
-from .page_cases import HOSTILE, page_data, penguin_table, shared_table, unpacked_data
+from .tables import HOSTILE, page_data, penguin_table, shared_table, unpacked_data
 
 
 class Elements(HTMLParser):

@@ -12,7 +12,7 @@ import naively as nv
 from naively.page import numbers
 
 from .browser import DESK, PHONE, assert_accessible, assert_narrow, silent_page
-from .page_cases import HOSTILE, penguin_table, shared_table
+from .tables import HOSTILE, penguin_table, shared_table
 
 
 @pytest.fixture(scope="module")

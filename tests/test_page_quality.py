@@ -18,7 +18,7 @@ from naively.judge.score_views import quality_data, quality_view
 from naively.page.quality_sections import quality_section
 from naively.page.sections import model_section
 
-from .page_cases import EXAMPLES, page_data, penguin_table, unpacked_data
+from .tables import EXAMPLES, page_data, penguin_table, unpacked_data
 
 
 def answers(rows=2_000, classes=3, seed=0):

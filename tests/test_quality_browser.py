@@ -11,7 +11,7 @@ from naively.judge.histograms import CUTS
 from naively.page.numbers import number_text, probability_text
 
 from .browser import DESK, PHONE, assert_accessible, assert_narrow, silent_page
-from .page_cases import penguin_table, unpacked_data
+from .tables import penguin_table, unpacked_data
 
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>throw 1</script>'
 CELLS = ("hit", "missed", "false_alarm", "left_alone")

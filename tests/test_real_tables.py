@@ -16,8 +16,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 import naively as nv
 
-from .tables import penguins
-from .textbook import book
+from .tables import book, penguins
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datasets.json").exists() else {}

@@ -15,8 +15,7 @@ import naively as nv
 from naively.cli import main
 from naively.estimator.html_report import json_cell
 
-from .page_cases import unpacked_data
-from .tables import penguins
+from .tables import penguins, unpacked_data
 
 
 @pytest.fixture(scope="module")

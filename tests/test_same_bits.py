@@ -12,7 +12,7 @@ from naively import _kernels as kernels
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
 from .strategies import laid_out
-from .textbook import book
+from .tables import book
 
 SIZES = (*range(1, 10), 15, 16, 17, 31, 32, 33, 63, 64, 65, 70)  # around those of vectors and blocks
 ROWS = 140

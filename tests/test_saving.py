@@ -16,9 +16,8 @@ import naively as nv
 from naively.errors import InvalidInput
 
 from .strategies import checked, state_of
-from .tables import LABELS, TABLE, part
+from .tables import LABELS, TABLE, book, part
 from .test_counts_of_tables import FAMILIES, fitted, tables
-from .textbook import book
 
 
 def again(nb, folder):

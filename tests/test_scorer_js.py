@@ -14,7 +14,7 @@ import naively as nv
 from naively.flat import SCORER
 
 from .flat_cases import MODELS, MORE_TEXTS, asked, fitted, joint_model, plain_rows, table_of, text_models
-from .page_cases import SHARED
+from .tables import SHARED
 from .test_flat import Scorer
 
 SETS = {} if SHARED is None else json.loads((SHARED / "datasets.json").read_text("utf-8"))

@@ -14,7 +14,7 @@ from naively import _progress
 from naively.errors import InvalidInput
 from naively.files import streams
 
-from .stream_cases import STREAMS
+from .file_cases import STREAMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dask", "ignore::FutureWarning:dask")
 

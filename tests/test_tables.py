@@ -20,8 +20,7 @@ import naively as nv
 from naively.errors import InvalidInput, InvalidSetting
 
 from .strategies import checked
-from .tables import CLOTHES, LABELS, TABLE, part, rows
-from .textbook import book
+from .tables import CLOTHES, LABELS, TABLE, book, part, rows
 
 NEW = {
     "colour": ["blue", "puce", None],

@@ -16,7 +16,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting
 
-from .text_cases import CLASSES, NEW, TEXTS, Y
+from .tables import CLASSES, NEW, TEXTS, Y
 
 
 def textbook(family: Any = None, **settings: Any) -> nv.NaiveBayes:

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import naively as nv
 
 from .commands import bad, good, run, told
-from .text_cases import CLASSES, TEXTS, Y
+from .tables import CLASSES, TEXTS, Y
 
 FIT = ("-t", "label", "--text", "body", "--ignore", "subject", "-q", "--cv", 0)
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import naively as nv
 from naively.errors import InvalidInput
 
-from .text_cases import CLASSES, NEW, TEXTS, Y
+from .tables import CLASSES, NEW, TEXTS, Y
 
 MODELS = ["textbook", "auto"]
 FAMILIES = {

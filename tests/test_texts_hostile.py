@@ -15,7 +15,7 @@ from scipy import sparse
 import naively as nv
 from naively.errors import InvalidInput
 
-from .text_cases import NEW, TEXTS, Y
+from .tables import NEW, TEXTS, Y
 
 MODELS = ["textbook", "auto"]
 pytestmark = pytest.mark.filterwarnings("ignore::naively.errors.StaleWarning")

@@ -17,7 +17,7 @@ import naively as nv
 from naively.errors import InvalidInput, NotASubset
 from naively.stats import Counts
 
-from .text_cases import CLASSES, NEW, TEXTS, Y, written
+from .tables import CLASSES, NEW, TEXTS, Y, written
 
 MODELS = ["textbook", "auto"]
 FAMILIES: dict[str, Any] = {

@@ -11,8 +11,8 @@ import naively as nv
 from naively.data import model_file as store
 from naively.errors import UnreadableFile
 
+from .tables import NEW, TEXTS, Y
 from .test_store import reforged, refused
-from .text_cases import NEW, TEXTS, Y
 
 # The row groups are: rows of the classes, words. Of a word that classes share, each has a row.
 FORGED_ROWS = {

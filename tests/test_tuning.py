@@ -16,13 +16,21 @@ from sklearn.base import clone
 import naively as nv
 from naively import NaiveBayes, StaleWarning
 from naively.errors import InvalidInput, InvalidSetting
+from naively.estimator.fitted_classifier import FittedClassifier
 from naively.model.recipe import RECIPE
 from naively.model.scorer import softened
 from naively.model.tuning import LEAST_SCALE, CalibrationRows, fit_calibration
 
-from .retuned import retune
 from .table_cases import KINDS, LABELS, WEIGHTS
-from .textbook import book, crossed
+from .tables import book, crossed
+
+
+def retune(nb, tuning):
+    """Give a fitted classifier this tuning, under its settings as they are."""
+    state = nb.fitted_.state
+    nb.fitted_ = FittedClassifier(nb.parameters, state.tuned(tuning, nb.parameters))
+    return nb
+
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 

@@ -27,7 +27,7 @@ from naively.model.recipe import RECIPE
 from naively.stats import Axis
 
 from .strategies import checked
-from .textbook import book
+from .tables import book
 
 EM = {"unlabelled": "em", "estimate": "map"}
 ESTIMATES = ("map", "mle")

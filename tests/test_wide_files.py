@@ -15,7 +15,7 @@ from naively.errors import UnreadableRows
 from naively.files import delimited
 from naively.files.dialect import HEAD
 
-from .instructions import instructions
+from .tables import instructions
 
 pytestmark = pytest.mark.thorough
 

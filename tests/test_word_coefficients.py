@@ -13,7 +13,7 @@ from naively.model.default.words import WordAssociations, WordRows, WordState
 from naively.model.recipe import RECIPE
 from naively.text import TextRows
 
-from .text_cases import CLASSES, TEXTS, Y
+from .tables import CLASSES, TEXTS, Y
 
 COPIES = 6
 

@@ -11,9 +11,8 @@ from numpy.testing import assert_allclose
 
 import naively as nv
 
-from .tables import cells, rows
+from .tables import book, cells, rows
 from .test_seeds import products
-from .textbook import book
 from .worked_table import COLUMNS, RAINY, ROWS, TODAY, counted
 
 TABLE = {name: [row[at] for row in ROWS] for at, name in enumerate(COLUMNS)}
