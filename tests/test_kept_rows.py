@@ -1,12 +1,28 @@
-"""Rows that are kept beside the counts: weights, labels that are soft or missing, copies, and answers that lag."""
+"""Rows that are kept beside the counts: a sample by their content alone; weights, labels, copies, answers that lag."""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import naively as nv
+from naively.counting import sample
+from naively.counting.counter import TableCounter
+from naively.counting.files import FileRows
+from naively.counting.row_hash import RowHasher, frame_hashes
+from naively.counting.rows import count_rows, labeled_rows
+from naively.counting.sample import RowSample
+from naively.counting.sampled_rows import hashes_of_rows, sample_places, sampled_file
+from naively.data.column import Column
+from naively.data.frame import frame_of
+from naively.data.schema import Schema
+from naively.model.recipe import RECIPE
 
 N, KEPT = 400, 150
 
@@ -144,3 +160,163 @@ def test_rows_without_a_label_are_counted_for_no_class_once_some_rows_are_droppe
 
 
 # -- other models ------------------------------------------------------------------------------------------------------
+
+
+# -- the sample of rows ------------------------------------------------------------------------------------------------
+
+ROWS = 700
+
+
+def mixed(rows=ROWS, seed=0):
+    """Return a table with numbers, labels and texts, copies of rows among them."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["high", "low", "none"], rows, p=[0.5, 0.4, 0.1])
+    table = pd.DataFrame(
+        {
+            "size": np.where(rng.random(rows) < 0.1, np.nan, rng.normal(size=rows).round(2)),
+            "visits": rng.integers(0, 50, rows),
+            "color": pd.Series(rng.choice(["red", "grün", "蓝", ""], rows)).replace("", None),
+            "member": rng.random(rows) < 0.5,
+            "note": [f"{k} and {n}" for k, n in zip(kind, rng.integers(0, 9, rows), strict=True)],
+            "kind": kind,
+        }
+    )
+    at = np.arange(rows)
+    at[rows // 2 : rows // 2 + 60] = 0  # many copies of one row
+    return table.iloc[at].reset_index(drop=True)
+
+
+@pytest.fixture(params=["DataFrame", "arrow", "shuffled", "columns turned round", "csv", "csv shuffled", "parquet"])
+def source(request, tmp_path):
+    """Return the same table, written in many ways."""
+    table = mixed()
+    shuffled = table.sample(frac=1.0, random_state=3)
+    if request.param == "columns turned round":
+        return table[table.columns[::-1]]
+    if request.param == "arrow":
+        return pa.Table.from_pandas(table, preserve_index=False)
+    if request.param.startswith("csv"):
+        (shuffled if "shuffled" in request.param else table).to_csv(path := tmp_path / "t.csv", index=False)
+        return path
+    if request.param == "parquet":
+        pq.write_table(pa.Table.from_pandas(shuffled, preserve_index=False), tmp_path / "t.parquet", row_group_size=50)
+        return tmp_path / "t.parquet"
+    return shuffled if request.param == "shuffled" else table
+
+
+def contents(frame, labels):
+    """Return how often each row occurs, as plain values in the order of the columns' names."""
+    names = sorted(frame.columns)
+    columns = []
+    for name in names:
+        values = frame.columns[name]
+        columns.append(values.labels(0, frame.rows) if values.type == "text" else values.numbers(0, frame.rows))
+    cells = [
+        [None if at < 0 else column.labels[at] for at in column.which]
+        if hasattr(column, "which")
+        else [None if np.isnan(x) else float(x) for x in column]
+        for column in columns
+    ]
+    return Counter(zip(*cells, labels, strict=True))
+
+
+def sampled(source, kept, most, keep, families=None, weight=None):
+    """Return the rows of the sample, as values, of a table or a file."""
+    keep(kept)
+    rows = labeled_rows(source, None, "kind", weight)
+    if isinstance(rows, FileRows):
+        rows.sampling = True
+    counter = TableCounter(rows.schema(families))
+    count_rows(counter, rows, 1, sampling=True)
+    rows = sampled_file(rows, counter) if isinstance(rows, FileRows) else rows
+    rows = rows.take(sample_places(rows, most, counter.schema, 1))
+    return contents(rows.source, [rows.target.labels[code] for code in rows.target.codes])
+
+
+@pytest.mark.parametrize(("kept", "most"), [(100, 100), (100, 30), (340, 50), (20_000, 90), (350, 700), (1, 1)])
+def test_the_sample_is_the_same_from_memory_and_files_in_any_order(source, kept, most, keep):
+    families = {"note": "words"}
+    expected = sampled(mixed(), kept, most, keep, families)
+    assert sampled(source, kept, most, keep, families) == expected
+    assert expected.total() == min(most, ROWS)
+
+
+@pytest.mark.parametrize("size", [40, 1000, 1 << 17])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_blocks_and_threads_do_not_matter(size, threads, monkeypatch):
+    frame, y = frame_of(mixed().drop(columns="kind")), np.zeros(ROWS, dtype=np.int32)
+    monkeypatch.setattr("naively.counting.row_hash.BLOCK", size)
+    hasher = RowHasher(TableCounter(frame.schema(), ["one"]))
+    assert len(set(frame_hashes(hasher, frame, y, None, threads).tolist())) == ROWS - 60
+    np.testing.assert_array_equal(
+        frame_hashes(hasher, frame, y, None, threads),
+        frame_hashes(RowHasher(TableCounter(frame.schema(), ["other", "one"])), frame, y + 1, np.ones(ROWS), 1),
+    )
+
+
+def test_every_cell_the_class_and_the_weight_change_the_hash():
+    row = {"a": [1.0], "b": ["x"], "c": [True], "t": ["two words"]}
+    families = {"t": "words"}
+
+    def hashed(X, y=("p",), weights=None):
+        rows = labeled_rows(X, y, None, weights)
+        return hashes_of_rows(rows, rows.schema(families), 1).tolist()
+
+    assert hashed(row) == hashed(row, weights=[1.0]) == hashed({name: row[name] for name in reversed(row)})
+    changed = [row | {"a": [2.0]}, row | {"b": ["y"]}, row | {"c": [False]}, row | {"t": ["two other words"]}]
+    changed += [row | {"a": [np.nan]}, row | {"b": [None]}, row | {"d": [5.0]}]
+    found = [hashed(other) for other in changed] + [hashed(row, ["q"]), hashed(row, weights=[2.0])]
+    assert len({*map(tuple, found), tuple(hashed(row))}) == len(found) + 1
+    families = {}
+    assert hashed({"a": [1.0], "b": [2.0]}) != hashed({"a": [2.0], "b": [1.0]})  # cells belong to their columns
+    soft = [pd.DataFrame([shares], columns=["p", "q"]) for shares in ([0.5, 0.5], [0.4, 0.6])]
+    assert hashed(row, soft[0]) != hashed(row, soft[1])
+
+
+def made(rows, begin, y, folds=None):
+    """Let a sample look at rows of a table, a block at a time; return it."""
+    schema = Schema((Column("x", "number"), Column("t", "text", "words")))
+    hasher = RowHasher(TableCounter(schema, ["a", "b"]))
+    found = RowSample(lambda frame, y, weights: frame_hashes(hasher, frame, y, weights, 1), ["t"])
+    for part in np.array_split(np.arange(begin, begin + rows), 7):
+        table = pa.table({"x": part // 2 * 1.0, "t": [f"text {k % 50}" * 3 for k in part // 2]})
+        weights = np.where(part % 5 == 0, 0.0, 1.0)
+        found.keep(frame_of(table), y[part], weights, None if folds is None else folds[part])
+    return found
+
+
+def as_values(found):
+    part = found.rows()
+    return Counter(zip(part.table["x"].to_pylist(), part.y.tolist(), part.weights.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("cut", [10, 60, 300, 590])
+@pytest.mark.parametrize("limit", [1 << 26, 600])
+def test_the_sample_of_two_parts_follows_from_both(cut, limit, monkeypatch, keep):
+    keep(50)
+    monkeypatch.setattr(sample, "BYTES", limit)
+    monkeypatch.setattr(sample, "FEWEST", 20)
+    y = (np.arange(600) % 4 == 1).astype(np.int32)
+    whole = made(600, 0, y)
+    first, second = made(cut, 0, y), made(600 - cut, cut, y)
+    again = made(600 - cut, cut, y)
+    again.absorb(first)
+    first.absorb(second)
+    assert as_values(first) == as_values(again) == as_values(whole)
+    assert whole.complete is first.complete is False
+    assert as_values(whole).total() <= 50
+    assert limit > 600 or 20 <= len(as_values(whole)) <= 600 // 18
+    assert all(weight > 0 for _, _, weight in as_values(whole))
+
+
+def test_models_of_many_rows_are_the_same_from_memory_and_files(tmp_path, monkeypatch, keep):
+    """More rows than are kept: the grid, the weights and the smoothing are chosen on the same sample."""
+    keep(200)
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, sample_rows=200, calibration_rows=200))
+    table = mixed(1500).drop(columns="note")
+    table.sample(frac=1.0, random_state=5).to_csv(path := tmp_path / "t.csv", index=False)
+    asked = table.drop(columns="kind")
+    for settings in ({}, {"model": "textbook", "smoothing": "auto", "temperature": "auto"}):
+        memory, file = (nv.NaiveBayes(**settings).fit(given, target="kind") for given in (table, path))
+        assert memory.tuning_.rows == file.tuning_.rows == 200
+        np.testing.assert_allclose(file.predict_proba(asked), memory.predict_proba(asked), atol=1e-9)

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
-
 import naively as nv
 
 from .browser import silent_page
-from .serving import PENGUINS, ROW, Server, penguin_model  # noqa: F401
+from .serving import PENGUINS, ROW, Server
 
 TOKEN = "a-token-of-enough-characters"
 PHONE = {"width": 390, "height": 844}
@@ -21,7 +19,7 @@ EVIL = "</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
-def server(penguin_model):  # noqa: F811
+def server(penguin_model):
     with Server(penguin_model) as started:
         yield started
 
@@ -127,7 +125,7 @@ def test_another_site_neither_frames_the_page_nor_gets_a_response(chromium, serv
         assert page.evaluate(fetch, [address(server, "/api/v1/model"), {}]) == ""
 
 
-def test_the_token_is_given_once_by_the_form_or_the_fragment(chromium, penguin_model):  # noqa: F811
+def test_the_token_is_given_once_by_the_form_or_the_fragment(chromium, penguin_model):
     with Server(penguin_model, environment={"NAIVELY_TOKEN": TOKEN}) as server:
         asked = []
         with closing(chromium.new_page()) as page:

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
 if os.name == "nt":
     pytest.skip("kills processes by signals of POSIX", allow_module_level=True)
 

@@ -1,4 +1,4 @@
-"""Matrices of counts in the default model: their rows are texts, and their columns are words."""
+"""Sparse matrices: of counts, whose rows are texts, and of numbers, whose empty cells are zeros."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.naive_bayes import GaussianNB
 
 import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
+from naively.families import numbers as dense
 from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
 from naively.model.default.words import DocumentRows
 
-from .test_word_coefficients import redundant_texts
+from .test_coefficients import redundant_texts
 
 
 def counts_of_words(rows: int = 500, words: int = 120, seed: int = 2):
@@ -128,3 +130,81 @@ def test_what_is_no_count_is_refused_before_anything_is_counted(fitted, bad):
     with pytest.raises(InvalidInput, match=rf"Row {row}, column 'X\[{x.indices[40]}\]'"):
         fitted.partial_fit(x, LABELS)
     assert fitted.counts_ == before
+
+
+# -- numbers of a sparse matrix, such as tf-idf, are those of the same matrix filled up --------------------------------
+
+TEXTS = [
+    "free money now",
+    "call me free",
+    "hello my friend",
+    "meeting at noon",
+    "free call",
+    "my friend hello noon",
+] * 8
+LABELS_OF_NUMBERS = ["spam", "spam", "ham", "ham", "spam", "ham"] * 8
+X_OF_NUMBERS = TfidfVectorizer().fit_transform(TEXTS)
+FAMILIES = {"gaussian": nv.Gaussian(), "wide": nv.Gaussian(epsilon=0.01), "poisson": nv.Poisson()}
+
+
+@pytest.fixture
+def few_rows_at_a_time(monkeypatch):
+    """So that a matrix comes in several pieces."""
+    monkeypatch.setattr(dense, "DENSE", 5 * X_OF_NUMBERS.shape[1])
+    monkeypatch.setattr("naively.counting.wide.DENSE", 5 * X_OF_NUMBERS.shape[1])
+
+
+def both(family, **settings):
+    sparsely = nv.NaiveBayes(families={"X": family}, **settings).fit(X_OF_NUMBERS, LABELS_OF_NUMBERS)
+    return sparsely, nv.NaiveBayes(families={"X": family}, **settings).fit(
+        {"X": X_OF_NUMBERS.toarray()}, LABELS_OF_NUMBERS
+    )
+
+
+@pytest.mark.usefixtures("few_rows_at_a_time")
+@pytest.mark.parametrize("model", ["textbook", "auto"])
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_empty_cells_are_zeros(family, model):
+    a, b = both(FAMILIES[family], model=model)
+    assert a.counts_.agrees(b.counts_)
+    filled = {"X": X_OF_NUMBERS.toarray()}
+    assert np.allclose(a.predict_proba(X_OF_NUMBERS), b.predict_proba(filled), atol=1e-9)
+    assert np.allclose(a.score_samples(X_OF_NUMBERS), b.score_samples(filled))
+    assert np.allclose(a.explain(X_OF_NUMBERS).scores, b.explain(filled).scores)
+    assert a.leave_one_out(X_OF_NUMBERS, LABELS_OF_NUMBERS).log_loss == pytest.approx(
+        b.leave_one_out(filled, LABELS_OF_NUMBERS).log_loss, rel=1e-9
+    )
+
+
+@pytest.mark.usefixtures("few_rows_at_a_time")
+def test_gaussian_on_tfidf_answers_as_scikit_learn():
+    ours = nv.NaiveBayes(families={"X": nv.Gaussian(epsilon=1e-3)}, estimate="mle", model="textbook").fit(
+        X_OF_NUMBERS, LABELS_OF_NUMBERS
+    )
+    smoothing = 1e-3 / X_OF_NUMBERS.toarray().var(axis=0).max()
+    theirs = GaussianNB(var_smoothing=smoothing).fit(X_OF_NUMBERS.toarray(), LABELS_OF_NUMBERS)
+    assert np.allclose(ours.predict_proba(X_OF_NUMBERS), theirs.predict_proba(X_OF_NUMBERS.toarray()), atol=1e-7)
+
+
+@pytest.mark.usefixtures("few_rows_at_a_time")
+def test_weights_and_forgetting():
+    twice = sparse.vstack([X_OF_NUMBERS, X_OF_NUMBERS]).tocsr()
+    heavy = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(
+        X_OF_NUMBERS, LABELS_OF_NUMBERS, sample_weight=np.full(48, 2.0)
+    )
+    nb = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(twice, LABELS_OF_NUMBERS * 2)
+    assert heavy.counts_.agrees(nb.counts_)
+    assert nb.forget(X_OF_NUMBERS, LABELS_OF_NUMBERS).counts_.agrees(
+        nv.NaiveBayes(families={"X": "gaussian"}).fit(X_OF_NUMBERS, LABELS_OF_NUMBERS).counts_
+    )
+
+
+@pytest.mark.usefixtures("few_rows_at_a_time")
+def test_what_is_too_large_is_refused_before_anything_is_counted():
+    nb = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(X_OF_NUMBERS, LABELS_OF_NUMBERS)
+    before, bad = nb.counts_, X_OF_NUMBERS.copy()
+    bad.data[40] = np.inf
+    row = int(np.searchsorted(bad.indptr, 40, side="right")) - 1
+    with pytest.raises(InvalidInput, match=rf"Row {row}, column 'X\[{bad.indices[40]}\]' holds inf"):
+        nb.partial_fit(bad, LABELS_OF_NUMBERS)
+    assert nb.counts_ == before
