@@ -163,21 +163,6 @@ def test_models_merge_into_the_model_of_all_rows(name):
                 assert np.allclose(case.answers(other), case.answers(merged), rtol=0, atol=1e-12)
 
 
-def test_parts_may_lack_classes_labels_and_whole_columns():
-    """One row alone, a class that only one part has, a label that only one part has, a column that is all missing."""
-    X = MIXED.assign(only=["once" if at < 3 else "more" for at in range(SIZE)])
-    X.loc[40:79, "size"] = None
-    X.loc[40:79, "colour"] = None
-    case = Case(X, np.where(np.arange(SIZE) < 6, "rare", LABELS))
-    whole = case.fitted()
-    parts = [slice(0, 1), slice(1, 6), slice(6, 40), slice(40, 80), slice(80, None)]
-    for order in (parts, parts[::-1]):
-        merged = nv.merge(case.fitted(at) for at in order)
-        same_counts(merged, whole)
-        assert np.allclose(case.answers(merged), whole.predict_proba(X), **CLOSE)
-        assert merged.kept_rows_.rows == SIZE
-
-
 @given(st.lists(st.integers(0, 5), min_size=60, max_size=60), st.randoms())
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_partition_merges_in_any_order(owner, random):
@@ -337,16 +322,6 @@ def test_rows_that_were_never_counted_are_refused_and_nothing_changes(kept, keep
         assert np.array_equal(nb.predict_proba(MIXED), before)
         assert nb.counts_ is counts
         assert nb.kept_rows_.rows == min(kept, SIZE)
-
-
-def test_one_of_several_copies_is_forgotten():
-    case = CASES["mixed"]
-    nb = case.new().fit(MIXED, LABELS, sample_weight=np.full(SIZE, 3.0))
-    nb.forget(MIXED[:50], LABELS[:50])  # each once
-    weights = np.r_[np.full(50, 2.0), np.full(SIZE - 50, 3.0)]
-    whole = case.new().fit(MIXED, LABELS, sample_weight=weights)
-    same_counts(nb, whole)
-    assert np.allclose(case.answers(nb), whole.predict_proba(MIXED), **CLOSE)
 
 
 @pytest.mark.parametrize("name", ["mixed", "texts", "numbers without names", "sparse vectors"])

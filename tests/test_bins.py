@@ -1,16 +1,13 @@
 """Numbers in bins: how they are cut, that they count as labels do, and that units change no answer."""
 
-import json
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris, load_wine
 
 import naively as nv
 from naively.counting.first_look import cells_hasher
@@ -19,8 +16,6 @@ from naively.data.column import Column
 from naively.data.frame import frame_of
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.families.bins import Bins, bin_names, quantile_cuts
-from naively.model.default.bins import measured_column, merged_bins
-from naively.model.recipe import RECIPE
 from naively.stats.quantiles import cuts_after
 
 from .strategies import checked
@@ -61,20 +56,6 @@ def test_about_equally_many_rows_fall_into_each_bin(rows, bins):
     assert len(found) == bins
     assert found.min() >= 0.5 * rows / bins
     assert found.max() <= 1.5 * rows / bins
-
-
-def test_cuts_follow_the_numbers():
-    """A heavy number has a bin for itself, weights are rows, missing values none; neighbours may lie close together."""
-    x = np.concatenate([np.zeros(500), RNG.gamma(2, 3, 500)])
-    family = Bins(cuts=quantile_cuts(x, np.ones(1000)))
-    assert set(family.codes(x[:500])) == {0}
-    assert family.codes(x[500:]).min() == 1
-    x, w = RNG.normal(size=300), RNG.integers(0, 3, 300).astype(float)
-    holes = np.concatenate([np.repeat(x, w.astype(int)), np.full(50, np.nan)])
-    assert quantile_cuts(x, w) == quantile_cuts(holes, np.ones(len(holes)))
-    a, b = 1.0, np.nextafter(1.0, 2.0)
-    assert Bins(bins=2).cut(np.array([a, a, b, b]), np.ones(4)).codes(np.array([a, b])).tolist() == [0, 1]
-    assert learned().schema_ == learned(labels=LABELS[::-1]).schema_  # whatever the classes
 
 
 @pytest.mark.parametrize("column", [[], [np.nan, np.nan], [4.0, 4.0, np.nan]], ids=["none", "holes", "constant"])
@@ -129,19 +110,6 @@ def test_bins_are_scored_as_labels_are(missing, estimate, smoothing):
     np.testing.assert_array_equal(nb.importance()["bits"], categories.importance()["bits"])
 
 
-def test_counts_of_bins_add_and_subtract_and_fade():
-    nb = learned()
-    more = NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300])
-    for row, label in zip(TABLE[300:].to_dict("records"), LABELS[300:].tolist(), strict=True):
-        more.partial_fit(row, label)
-    assert more.counts_ == nb.counts_
-    assert nv.merge([nb, more]).counts_ == nb.counts_ * 2
-    more.forget(TABLE[:200], LABELS[:200])
-    assert more.counts_ == NaiveBayes(families=nb.schema_).fit(TABLE[200:], LABELS[200:]).counts_
-    half = from_counts(nb.counts_ * 0.5, smoothing=0.5, prior_smoothing=0.5)
-    np.testing.assert_allclose(half.predict_proba(TABLE), learned().predict_proba(TABLE), rtol=1e-12)
-
-
 def test_bins_of_other_cuts_do_not_add():
     a, b = learned(TABLE[:200], LABELS[:200]), learned(TABLE[200:], LABELS[200:])
     with pytest.raises(
@@ -164,14 +132,6 @@ def test_files_are_fitted_and_scored_fold_by_fold(tmp_path, model):
     assert nb.counts_.agrees(learned(model=model).counts_)
     assert seen[-1][1] == pytest.approx(seen[-1][2], rel=0.01)  # the bar is full at the end
     assert (np.diff([done for _, done, _ in seen]) > 0).all()
-
-
-def test_the_default_model_has_them_as_categories():
-    together = learned(model="auto")
-    assert [column.family.name for column in together.schema_] == [column.family.name for column in learned().schema_]
-    assert together.tuning_.learned is not None
-    of = [cross_validate(TABLE, LABELS, families=FAMILIES, model=model).log_loss for model in ("auto", "textbook")]
-    assert of[0] < of[1] + 0.02
 
 
 # -- any shape --------------------------------------------------------------------------------------------------------
@@ -246,9 +206,6 @@ def test_bins_of_whole_numbers_are_named_by_the_numbers_that_they_hold():
 
 # -- the unit and the sign of numbers change no answer -----------------------------------------------------------------
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datasets.json").exists() else {}
-REAL = [name for name in ("waveform", "segment", "vehicle", "pima", "glass") if name in SETS]
 # A factor, and what is added: a number that is added must not take digits from numbers that lie close together.
 UNITS = [(2.54, 0.0), (1 / 3, 0.0), (1000.0, 0.0), (-1.0, 0.0), (0.4536, 0.5)]
 SAME = 1e-9
@@ -267,13 +224,6 @@ def simulated(kind):
         return pd.DataFrame(np.exp(2 * x).round(1)).add_prefix("x"), y
     holes = np.where(rng.random(x.shape) < 0.2, np.nan, x.round(1))
     return pd.DataFrame(holes).add_prefix("x").assign(city=rng.choice(["Rome", "Oslo", "Bern"], rows)), y
-
-
-def real(name):
-    """Return a real table and its classes."""
-    table = pd.read_csv(DATA / SETS[name]["file"])
-    y = table.pop(SETS[name]["target"])
-    return table, y.to_numpy()
 
 
 def in_other_units(table, by, plus):
@@ -300,32 +250,6 @@ def test_units_change_no_answer(kind):
     check_units(*simulated(kind))
 
 
-@pytest.mark.parametrize("load", [load_iris, load_wine])
-def test_units_change_no_prediction_of_a_shipped_table(load):
-    check_units(*load(return_X_y=True, as_frame=True))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not REAL, reason="needs the data sets of ../shared/data beside the repository")
-@pytest.mark.parametrize("name", REAL)
-def test_units_change_no_answer_of_a_real_table(name):
-    check_units(*real(name))
-
-
-@pytest.mark.parametrize("kind", ["two decimals", "whole numbers"])
-def test_units_change_no_bin_of_the_family(kind):
-    """All but the sign: the bins of the family are counted from the lowest number on."""
-    table, y = simulated(kind)
-    learned = np.arange(len(y)) % 3 > 0
-    for name in table:
-        x = table[name].to_numpy()
-        family = Bins().cut(x[learned], np.ones(learned.sum()))
-        for by, plus in UNITS:
-            if by > 0:
-                other = Bins().cut(by * x[learned] + plus, np.ones(learned.sum()))
-                assert np.array_equal(other.codes(by * x + plus), family.codes(x)), (name, by)
-
-
 # -- where cuts lie --------------------------------------------------------------------------------------------------
 
 numbers = st.floats(-1e150, 1e150) | st.floats(-10, 10) | st.integers(-1000, 1000).map(lambda n: n / 100)
@@ -340,12 +264,3 @@ def test_cuts_lie_between_neighbors_and_on_no_number(found, seed):
     for low, cut, high in zip(values[:-1], cuts, values[1:], strict=True):
         adjacent = np.nextafter(low, np.inf) == high
         assert cut == low if adjacent else low < cut < high
-
-
-@pytest.mark.parametrize("x", [[7.5], [7.5] * 30, [7.5] * 995 + [1.0, 2.0, 9.0]])
-def test_a_number_that_nearly_all_rows_share_has_no_scale(x):
-    """A constant column, or one with fewer other numbers than are clipped."""
-    column, weights = np.array(x), np.ones(len(x))
-    bins = merged_bins("x", measured_column(column, weights, RECIPE), 8, RECIPE)
-    assert (bins.low, bins.high, bins.center, bins.scale) == (7.5, 7.5, 7.5, 0.0)
-    assert not any(bins.middles)

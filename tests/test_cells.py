@@ -15,8 +15,8 @@ from numpy.testing import assert_array_equal
 
 import naively as nv
 from naively.cli import main
-from naively.data.cell_format import CellFormat, Unclear, notation, number_from, numbers_from
-from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
+from naively.data.cell_format import CellFormat, notation, number_from, numbers_from
+from naively.errors import InvalidInput, UnreadableRows
 from naively.files import columns as columns
 
 PENGUINS = pd.read_csv(Path(__file__).parent.parent / "examples" / "penguins.csv", dtype=str, keep_default_na=False)
@@ -63,13 +63,6 @@ def test_names_for_no_value_are_missing_in_any_column_and_more_of_them_among_num
     assert book(table).counts_ == usual.counts_
 
 
-@pytest.mark.parametrize("text", ["none", "-", ".", "unknown", "missing", "Na"])
-def test_in_a_column_of_labels_they_are_labels(tmp_path, text):
-    table = marked(text, ["sex"])
-    for source in (table, file_of(tmp_path / "t.csv", table)):
-        assert text in book(source).counts_.columns["sex"].values.labels
-
-
 def test_null_decides_and_nothing_else_is_missing_then(tmp_path):
     table = marked("nothing", MEASURED)
     path = file_of(tmp_path / "t.csv", table)
@@ -99,26 +92,6 @@ def test_the_same_texts_are_missing_when_asked_in_any_form(tmp_path, text):
         assert_array_equal(model.predict_proba(frame), expected)
         rows = [model.predict_proba(row) for row in frame.head(20).to_dict("records")]
         assert_array_equal(np.vstack(rows), expected[:20])
-
-
-def test_declared_categories_and_arrays_stay_as_they_are():
-    labels = ["a", "b"] * 20
-    table = pd.DataFrame({"x": pd.Categorical(["None", "1"] * 20), "z": ["None", "u"] * 20})
-    counts = nv.count(table, labels)
-    assert counts.columns["x"].values.labels == ("1", "None")
-    assert None in counts.columns["z"].values.labels
-    array = np.array([["1", "None"], ["2", "?"]] * 20, dtype=object)
-    assert set(nv.count(array, labels).columns["x1"].values.labels) == {"None", "?"}
-    assert set(nv.count(array, labels).columns["x0"].values.labels) == {"1", "2"}
-
-
-def test_a_target_knows_only_the_names_of_old(tmp_path):
-    table = pd.DataFrame({"x": ["1", "2", "3"] * 10, "y": ["1", "None", "-"] * 10})
-    assert nv.count(file_of(tmp_path / "t.csv", table), target="y").classes.labels == ("-", "1", "None")
-    table["y"] = ["1", "2", "NA"] * 10
-    nb = nv.NaiveBayes(unlabelled="skip").fit(file_of(tmp_path / "u.csv", table), target="y")
-    assert nb.classes_.tolist() == [1, 2]
-    assert nv.count(table.replace("NA", "3"), target="y").classes.labels == ("1", "2", "3")
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------
@@ -237,19 +210,6 @@ def test_numbers_as_texts_are_numbers_in_any_table(make):
     assert nb.counts_ == nv.count({"x": [i % 7 for i in range(40)], "c": ["u", "v", None, "w"] * 10}, ["a", "b"] * 20)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "json"])
-def test_texts_in_files_of_known_types_are_numbers_too(tmp_path, kind):
-    table = as_written("dollars, grouped").assign(y=LABELS)
-    path = tmp_path / f"t.{kind}"
-    if kind == "parquet":
-        table.to_parquet(path)
-    else:
-        path.write_text("\n".join(json.dumps(row) for row in table.to_dict("records")) + "\n")
-    nb = nv.NaiveBayes(model="textbook").fit(path, target="y")
-    assert nb.counts_ == nv.count(table.assign(price=amounts()), target="y")
-    assert_array_equal(nb.predict_proba(path), nb.predict_proba(table.drop(columns="y")))
-
-
 # -- which notation it is ----------------------------------------------------------------------------------------------
 
 
@@ -297,14 +257,6 @@ def test_codes_telephones_dates_and_mixed_units_are_no_numbers(texts):
     assert nv.Schema((*nv.count({"x": texts * 9}, ["a", "b", "b"] * 6).schema,))["x"].type == "text"
 
 
-@pytest.mark.parametrize(
-    ("texts", "sign"), [(["1,234", "999"], ","), (["1.234 €", "999 €"], "."), (["1,234", "5.678"], ",")]
-)
-def test_what_may_mean_two_things_is_unclear(texts, sign):
-    assert isinstance(found := notation(pa.array(texts)), Unclear)
-    assert found.sign in (sign, ".")
-
-
 def test_unclear_columns_stay_labels_until_somebody_says_what_is_meant(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("price;y\n" + "".join(f"{1 + i % 9},{i:03};{'ab'[i % 2]}\n" for i in range(60)))
@@ -323,20 +275,6 @@ def test_unclear_columns_stay_labels_until_somebody_says_what_is_meant(tmp_path)
 
 
 # -- who decides -------------------------------------------------------------------------------------------------------
-
-
-def test_a_family_of_numbers_takes_texts_that_are_numbers():
-    nb = nv.NaiveBayes(families={"price": "bins"}, model="textbook").fit(as_written("dollars"), LABELS)
-    assert nb.predict({"price": "$5.00", "colour": "red"})[0] in LABELS
-    with pytest.raises(InvalidSetting, match="'colour' holds text"):
-        nv.NaiveBayes(families={"colour": "gaussian"}).fit(as_written("dollars"), LABELS)
-
-
-def test_a_target_is_never_converted(tmp_path):
-    table = pd.DataFrame({"x": [1, 2, 3, 4], "y": ["$1", "$2", "$1", "$2"]})
-    table.to_csv(tmp_path / "t.csv", index=False)
-    for source in (table, tmp_path / "t.csv"):
-        assert nv.count(source, target="y").classes.labels == ("$1", "$2")
 
 
 def test_a_cell_written_otherwise_is_an_error_that_says_how(tmp_path, monkeypatch):

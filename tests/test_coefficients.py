@@ -16,13 +16,13 @@ import naively as nv
 from naively import _kernels as kernels
 from naively.data.model_file import arrays_of_bytes, arrays_to_bytes
 from naively.errors import UnreadableFile
-from naively.model.default.coefficients import NO_CLASS, CellLayout, Coefficients, Problem, State
+from naively.model.default.coefficients import NO_CLASS, CellLayout, Coefficients
 from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
 from naively.model.default.words import WordAssociations, WordRows, WordState
 from naively.model.recipe import RECIPE
 from naively.text import TextRows
 
-from .fitting_cases import cases, drawn_case, scores_by, tables_of
+from .fitting_cases import cases, scores_by, tables_of
 from .tables import CLASSES, TEXTS, Y
 from .test_store import reforged
 
@@ -123,17 +123,6 @@ def test_a_fit_ends_where_its_slope_is_zero_and_scipy_ends(name, level):
     assert not values[:, small.classes :].any()  # lines are filled up with classes that are not there
 
 
-def test_levels_give_the_same_bits():
-    found = []
-    for name in kernels.levels():
-        kernels.use_level(name)
-        found.append([part for classes in (2, 5) for part in Small(classes=classes).fitted(20)])
-    kernels.use_level(kernels.levels()[0])
-    for other in found[1:]:
-        for one, two in zip(found[0], other, strict=True):
-            assert_array_equal(one, two)
-
-
 GOOD = {"codes": np.zeros((2, 5), np.int32), "y": np.zeros(5, np.int32), "weights": np.ones(5)}
 GOOD |= {"starts": np.array([0, 3, 4]), "pulls": np.ones((2, 3)), "positions": np.zeros(4), "scores": np.zeros((5, 4))}
 GOOD |= {"values": np.zeros((4, 4)), "lines": np.zeros((2, 4))}
@@ -191,23 +180,6 @@ def test_a_row_has_the_coefficients_of_its_values_pairs_and_triples(case):
     twin = Coefficients.of_bytes(found.to_bytes(), case.classes)
     assert_array_equal(twin.table, table.astype(np.float32))
     assert (twin.pairs, twin.triples, twin.merged_bins, twin.most_merged) == (found.pairs, found.triples, 2, 2)
-
-
-def test_the_scores_of_a_fit_are_those_of_its_tables():
-    """Numbers by a line and what deviates from it, whatever the order of the columns' names."""
-    for classes in (3, 2):
-        case = drawn_case(np.random.default_rng(0), 3, (3, 4), 300, classes, missing=0.1)
-        names = [replace(bins, name=name) for bins, name in zip(case.grid.numbers, "zca", strict=True)]
-        case = replace(case, grid=replace(case.grid, numbers=tuple(names)))
-        layout, start = layout_of(case.grid), np.zeros((classes, 300))
-        state = State.start(Problem.of(layout, case.cross.counts, case.rows), start, case.rows.weights)
-        state = state.fitted([3.0]).fitted([3.0, 30.0]).fitted([3.0, 30.0, 10.0])
-        means = np.zeros((len(layout.triples), classes))
-        found = Coefficients(layout.pairs, layout.triples, state.table(classes), {}, 2, 2, means)
-        scores = scores_by(tables_of(case.cross.counts, {}, coefficients=found), case.rows)
-        losses = -log_softmax(scores, axis=1)[np.arange(300), case.rows.y]
-        assert_allclose(losses, state.losses(slice(None)), atol=1e-9)
-        assert losses.mean() < np.log(classes) - 0.1
 
 
 # -- whole numbers -----------------------------------------------------------------------------------------------------
@@ -545,50 +517,3 @@ def test_coefficients_lower_the_loss_on_new_texts(fitted):
     assert coefficients_of_words(fitted)
     assert not coefficients_of_words(without)
     assert log_loss_of_texts(fitted, texts, y) < log_loss_of_texts(without, texts, y) - 0.01
-
-
-def test_contributions_of_words_add_up_to_the_score(fitted):
-    texts = redundant_texts(1, 6, 3)[0]
-    model = fitted.fitted_.model
-    _, by_word = model.scorer.terms["text"].by_word(text_rows(fitted, texts))
-    scores, found = by_word.sum(axis=0) + model.scorer.log_prior, model.scorer.log_joint(text_rows_of(fitted, texts), 1)
-    np.testing.assert_allclose(scores - scores[0], found[0] - found[0, 0], atol=1e-9)
-
-
-def text_rows_of(nb: nv.NaiveBayes, texts: list[str]):
-    return nb.fitted_.model.read_rows([{"text": text} for text in texts])
-
-
-def text_rows(nb: nv.NaiveBayes, texts: list[str]):
-    return text_rows_of(nb, texts)["text"]
-
-
-def test_words_of_forgotten_texts_have_no_coefficient():
-    texts, y = redundant_texts(800, 11)
-    secret = [f"topic0x0 topic0x1 secretword{at % 3} secretword" for at in range(12)]
-    nb = nv.NaiveBayes().fit([*texts, *secret], np.append(y, ["class 0"] * 12))
-    nb.forget(secret, np.array(["class 0"] * 12))
-    nb.predict(texts[:1])
-    for found in coefficients_of_words(nb).values():
-        assert not any("secret" in str(label) for label in found.labels)
-        assert not any("secret" in name for name in found.lexicon.names())
-
-
-def test_hashed_words_have_coefficients(tmp_path):
-    nb = nv.NaiveBayes(families={"text": nv.Words(hash_width=4096)}).fit(*redundant_texts(1500, 1, 3))
-    assert coefficients_of_words(nb)
-    nb.save(tmp_path / "model.parquet")
-    texts = redundant_texts(100, 12, 3)[0]
-    np.testing.assert_array_equal(nv.load(tmp_path / "model.parquet").predict_proba(texts), nb.predict_proba(texts))
-
-
-def test_two_columns_of_texts_beside_a_number():
-    (texts, y), (others, _) = redundant_texts(1200, 13), redundant_texts(1200, 14)
-    table = {"said": texts, "beside": others, "number": np.random.default_rng(15).normal(size=1200)}
-    nb = nv.NaiveBayes(families={"said": nv.Words(), "beside": nv.Words()}).fit(table, y)
-    assert "beside" not in coefficients_of_words(nb), "words that have nothing to do with the class"
-    model = nb.fitted_.model
-    columns = model.read_rows([{name: column[at] for name, column in table.items()} for at in range(20)])
-    whole = model.contributions(columns, 1).scores.sum(axis=1) + model.base
-    wanted = model.scorer.log_joint(columns, 1)
-    np.testing.assert_allclose(whole - whole[:, :1], wanted - wanted[:, :1], atol=1e-6)

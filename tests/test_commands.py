@@ -89,12 +89,6 @@ def test_a_bar_shows_rows_rate_and_time_on_a_terminal_only(monkeypatch):
     assert "rows/s" not in shown
 
 
-def test_a_shell_can_complete():
-    environment = {**os.environ, "_NAIVELY_COMPLETE": "bash_complete", "COMP_WORDS": "naively ev", "COMP_CWORD": "1"}
-    assert shell("naively x", env=environment).stdout.split(",")[-1].strip() == "evaluate"
-    assert "_NAIVELY_COMPLETE=bash_complete" in shell("_NAIVELY_COMPLETE=bash_source naively x").stdout
-
-
 def lines_of(page):
     """Return the commands of a page, each with what the page says that it prints."""
     found = []
@@ -137,26 +131,6 @@ def test_the_commands_of_a_page_print_what_it_shows(name, inside):
 
 
 # -- fit ---------------------------------------------------------------------------------------------------------------
-
-
-def test_fit_reports_on_the_model(model):
-    said = good(*FIT)
-    for pattern in (
-        "^344 rows of .*3 classes of species",
-        r"Adelie +152 +44\.2 %",
-        r"flipper_length_mm +whole numbers +gaussian +2 +0\.\d+ ",
-        r"island +text +categorical +0 ",
-        r"Missing values: 19 of 2,408 cells \(0\.8 %\)",
-        "--family year=categorical",
-        r"Accuracy 9\d\.\d % ± \d\.\d on held-out rows \(5-fold cross-.*; always Adelie: 44\.2 %",
-        r"accuracy +9\d\.\d % ± \d\.\d +98\.0 % ± \d\.\d +44\.2 %",
-        "not saved: add -o model.parquet",
-    ):
-        assert re.search(pattern, said), pattern
-    assert list(Path().iterdir()) == []
-    assert "Weights: " not in said
-    assert "Weights: " in good("show", model)
-    assert nv.load(model).counts_.agrees(nv.NaiveBayes().fit(PENGUINS, target="species").counts_)
 
 
 @pytest.mark.parametrize(("said", "name"), [("1", "species"), ("-1", "year"), ("sex", "sex")])
@@ -295,15 +269,6 @@ def test_options_choose_the_columns_that_are_written(model):
     assert "have a column 'answer' already" in bad(1, "predict", model, "a.csv", "-o", "c.csv")
     assert not Path("c.csv").exists()
     good("predict", model, "a.csv", "-o", "c.csv", "--prefix", "new_")
-
-
-def test_rows_can_be_piped_through_to_a_reader_that_has_enough(model):
-    """Far more than a pipe holds, so that writing fails in the middle."""
-    write("many.csv", penguins() * 300)
-    done = shell(f"set -o pipefail; cat many.csv | naively predict {model} - | head -3")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(done.stdout.splitlines()) == 3
-    assert done.stdout.splitlines()[0].endswith(",answer,probability")
 
 
 STOPPED = """
@@ -501,20 +466,6 @@ def test_control_characters_do_not_reach_the_terminal():
     assert "\x07" not in said
 
 
-def test_quiet_is_quiet(model):
-    for command in (
-        (*FIT, "-o", "a.parquet"),
-        ("evaluate", model, PENGUINS),
-        ("predict", model, PENGUINS, "-o", "a.csv"),
-        ("merge", model, model, "-o", "b.parquet"),
-        ("forget", model, PENGUINS, "-o", "c.parquet"),
-        ("report", model, "-o", "r.html"),
-        ("export", model, "-o", "m.sql"),
-    ):
-        done = run(*command, "--quiet")
-        assert (done.exit_code, done.output) == (0, "")
-
-
 # -- files that nobody on this project made ----------------------------------------------------------------------------
 
 DATA = ROOT.parent / "shared" / "data"
@@ -565,19 +516,6 @@ def money() -> Path:
 # -- numbers as they were learned --------------------------------------------------------------------------------------
 
 
-def test_a_model_of_prices_reads_plain_numbers_alike(money: Path) -> None:
-    texts = ('"$1,050.50"', "1050.50", '"1,050.50"')
-    answers = [good("predict", money, new("a", text), "--only-answers") for text in texts]
-    assert answers[0] == answers[1] == answers[2]
-    assert "p" in answers[0]
-    said = bad(1, "predict", money, new("a", "$5", "soon"))
-    for words in ("line 3", "held numbers such as $1,234.5 in training", "--also-null soon"):
-        assert words in said
-    assert "--family" not in said  # no option of fit
-    assert "read first" not in said
-    assert "no column 'a'; the columns are 'first', 'second'." in bad(1, "predict", money, new("first,second", "1,2"))
-
-
 def test_plain_numbers_are_read_beside_a_decimal_comma() -> None:
     from naively.data.cell_format import CellFormat
     from naively.data.cells import CellType, convert_cells, one_number
@@ -587,15 +525,6 @@ def test_plain_numbers_are_read_beside_a_decimal_comma() -> None:
     cells = convert_cells(pa.array([*numbers, "1.234,50 €", None]), CellType(pa.float64(), euros))[0].to_pylist()
     assert cells == [*numbers.values(), 1234.5, None]
     assert [one_number(text, euros) for text in numbers] == list(numbers.values())
-
-
-@pytest.mark.parametrize(("written", "cell"), [('"{},5 €"', "1.234"), ("{}.5 %", "0.34")])
-def test_cells_of_another_notation_that_may_mean_something_else_are_refused(written: str, cell: str) -> None:
-    """A point that may group thousands next to a decimal comma; a number without its percent sign."""
-    model = fit("a,cls", [f"{written.format(k)},{'pq'[k % 2]}" for k in range(20)])
-    said = bad(1, "predict", model, new("a", cell))
-    assert f"'{cell}'" in said
-    assert "in training" in said
 
 
 def test_weights_that_are_texts_have_an_error_of_their_own() -> None:
@@ -651,11 +580,6 @@ def test_no_command_writes_over_the_rows_it_reads_or_the_model_it_uses(money: Pa
 
 
 # -- advice that can be followed ---------------------------------------------------------------------------------------
-
-
-def test_a_column_that_differs_by_blanks_or_case_is_suggested() -> None:
-    model = fit("Day Of Week,cls", ["1,p", "2,q", "1,p", "2,q"])
-    assert "did you mean 'DAYOFWEEK'?" in bad(1, "predict", model, new("other,DAYOFWEEK", "1,2"))
 
 
 def test_advice_on_the_command_line_holds_no_python() -> None:

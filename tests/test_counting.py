@@ -26,7 +26,7 @@ from naively.errors import InvalidInput, NaivelyError
 from naively.model.default.joint_counts import count_jointly
 from naively.stats import Axis, CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
 
-from .strategies import checked, parts_of, state_of
+from .strategies import checked, state_of
 
 CLASSES = Axis(["ham", "spam", "egg"])
 WORDS = 6
@@ -72,7 +72,6 @@ WAYS = {
         Way("numbers", lambda: MomentsAccumulator(CLASSES, Axis.numbered(2)), numbers, exact=False),
     )
 }
-every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 
 
 def counted(way: Way, x: Any, y: np.ndarray, weights: Any = None, threads: int = 1, size: int | None = None) -> Any:
@@ -90,65 +89,10 @@ def rows_of(way: Way, rows: int, seed: int = 0) -> tuple[Any, np.ndarray]:
     return way.rows(rng, rows), rng.integers(0, 3, rows).astype(np.int32)
 
 
-def assert_same(way: Way, found: Any, expected: Any) -> None:
-    """Check that both are the same: to the last bit, if this way counts; up to rounding, if it measures."""
-    assert found == expected
-    if way.exact:
-        assert state_of(found) == state_of(expected)
-
-
-def assert_restored(way: Way, found: Any, expected: Any, before: Any) -> None:
-    """Check that taking rows away left the others: exactly, or within 1e-12 of the sums before."""
-    if way.exact:
-        assert_same(way, found, expected)
-        return
-    assert np.array_equal(found.rows, expected.rows)
-    a, b, c = (counts.columns["x"].on(before.classes) for counts in (found, expected, before))
-    assert np.array_equal(a.n, b.n)
-    assert np.all(np.abs(a.n * (a.mean - b.mean)) <= 1e-12 * (c.n * np.abs(c.mean) + np.sqrt(c.n * c.squares)))
-    assert np.all(np.abs(a.ssd - b.ssd) <= 1e-12 * c.squares)
-
-
 # -- exact --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("power", [24, 31, 32, 52])
-@every_way
-def test_counts_are_exact_beyond(way: Way, power: int):
-    """One row more is one more, beyond what float32 (2^24) and 32 bits (2^31) can count."""
-    x, y = rows_of(way, 1)
-    y[:] = 1
-    accumulator = CountsAccumulator(CLASSES, {"x": way.start()})
-    memory.add(accumulator, {"x": x}, y, np.array([2.0**power]))
-    for _ in range(3):
-        memory.add(accumulator, {"x": x}, y)
-    counts = accumulator.value()
-
-    assert counts.on(CLASSES).tolist() == [0, 2**power + 3, 0]
-    once = counted(way, x, y)
-    for found, one in zip(parts_of(counts), parts_of(once), strict=True):
-        assert np.array_equal(found.n, one.n * (2**power + 3))
-    assert (once * 2.0**power + once + once + once).on(CLASSES).tolist() == [0, 2**power + 3, 0]
-    assert (counts - once * 2.0**power).on(CLASSES).tolist() == [0, 3, 0]
-
-
 # -- the same, however the rows come ------------------------------------------------------------------------------
-
-
-@every_way
-@checked
-@given(data=st.data())
-def test_order_and_batches_do_not_matter(way: Way, data: Any):
-    """Rows in any order, in batches of any size, counted together or apart."""
-    rows, size = data.draw(st.tuples(st.integers(0, 60), st.integers(1, 60)))
-    x, y = rows_of(way, rows, data.draw(st.integers(0, 1000)))
-    order = np.random.default_rng(size).permutation(rows)
-    whole = counted(way, x, y)
-    cut = data.draw(st.integers(0, rows))
-
-    assert_same(way, counted(way, x[order], y[order], size=size), whole)
-    assert_same(way, counted(way, x[:cut], y[:cut]) + counted(way, x[cut:], y[cut:]), whole)
-    assert_restored(way, whole - counted(way, x[cut:], y[cut:]), counted(way, x[:cut], y[:cut]), whole)
 
 
 # -- codes --------------------------------------------------------------------------------------------------------
@@ -371,12 +315,3 @@ def test_products_are_those_of_the_features(data):
     for k in range(classes):
         here = y == k
         assert np.allclose(out[k], np.triu((x[here] * w[here, None]).T @ x[here]), atol=1e-12)
-
-
-@given(st.lists(st.floats(-10, 10) | st.just(float("nan")), max_size=30), st.lists(st.floats(-10, 10), max_size=20))
-def test_the_bin_of_a_number_is_how_many_cuts_lie_below_it(numbers, cuts):
-    cuts = np.unique(np.array(cuts, dtype=float))
-    x = np.array(numbers, dtype=float).reshape(-1, 1)
-    out = np.empty(x.shape, dtype=np.int32)
-    kernels.bin_numbers(x, cuts, np.array([0, len(cuts)], dtype=np.int64), out, 1)
-    assert out[:, 0].tolist() == [-1 if v != v else int((cuts < v).sum()) for v in x[:, 0]]

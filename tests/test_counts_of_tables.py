@@ -16,7 +16,7 @@ import naively as nv
 from naively import NaiveBayes
 from naively.data.column import Column
 from naively.data.schema import Schema
-from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting, NotASubset
+from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 
 from .strategies import Choices, cells_of, checked, scale_of, state_of
 from .tables import LABELS, TABLE, book, part, rows
@@ -216,14 +216,6 @@ def test_from_counts_is_the_same_model(family, data):
     same(more, nb.counts_ + nb.counts_, is_exact(table, family))
 
 
-def test_nv_count_is_what_fit_counts():
-    weights = np.arange(8) / 2
-    assert nv.count(TABLE, LABELS) == book().fit(TABLE, LABELS).counts_
-    weighed = book().fit(TABLE, LABELS, sample_weight=weights).counts_
-    assert nv.count(rows(TABLE), LABELS, sample_weight=weights) == weighed
-    assert nv.count(pl.DataFrame(TABLE | {"y": LABELS}), target="y") == nv.count(TABLE, LABELS)
-
-
 MISFITS = {
     "a column less": ({"colour": ["red"]}, "Column 'member' is counted on one side only"),
     "another family": (
@@ -257,16 +249,6 @@ def test_classes_of_two_types_vectors_of_two_lengths_and_weights_that_are_none_a
             a * weight
 
 
-def test_rows_never_counted_cannot_be_taken_away():
-    whole = nv.count(TABLE, LABELS)
-    before = state_of(whole)
-    with pytest.raises(NotASubset, match="column 'colour', class 'no', value 'green'"):
-        whole - nv.count(part(TABLE, [4]), ["no"])
-    with pytest.raises(NotASubset, match="class 'maybe'"):
-        whole - nv.count(part(TABLE, [4]), ["maybe"])
-    assert state_of(whole) == before
-
-
 # -- forgetting -------------------------------------------------------------------------------------------------------
 
 
@@ -292,25 +274,6 @@ def test_forgetting_restores_the_model_never_shown_those_rows(family, data):
 
 
 # -- new classes and categories ---------------------------------------------------------------------------------------
-
-
-def test_classes_may_be_declared_at_any_time():
-    """By the setting, which does not change, or by partial_fit, or not at all."""
-    never, some = {name: column[0] for name, column in TABLE.items()}, ["yes", "no", "maybe"]
-    first, rest = ((part(TABLE, range(*ends)), LABELS[slice(*ends)]) for ends in ((0, 4), (4, 8)))
-    for nb in (
-        book(classes=some).fit(TABLE, LABELS),
-        book().partial_fit(TABLE, LABELS, classes=some),
-        book().fit(*first).partial_fit(*rest, classes=["maybe"]),
-        book(classes=["maybe"]).partial_fit(*first).partial_fit(*rest),
-    ):
-        assert list(nb.classes_) == ["maybe", "no", "yes"]
-        assert nb.counts_.rows.tolist() == [0, 4, 4]
-        assert 0 < nb.predict_proba(never)[0, 0] < 0.2
-        assert nb.partial_fit(never, "perhaps").classes_.tolist() == ["maybe", "no", "perhaps", "yes"]
-    nb = book().partial_fit(TABLE, LABELS, classes=some)
-    assert nb.get_params() == book().get_params()
-    assert list(nb.fit(TABLE, LABELS).classes_) == ["no", "yes"]
 
 
 # -- failures change nothing ------------------------------------------------------------------------------------------

@@ -54,20 +54,6 @@ def test_leaving_a_row_out_is_taking_it_from_the_counts(kind, settings, weighted
     assert [nb.classes_[k] for k in scores.truth] == LABELS
 
 
-def test_only_the_columns_that_are_in_use_are_left_out():
-    """By name, and by position where there are no names."""
-    nb, table = learned("all", {"columns": ["size", "shape"]})
-    expected = [without_row(nb, table, LABELS, i) for i in range(ROWS)]
-    np.testing.assert_allclose(nb.leave_one_out(table, LABELS).posterior, expected, rtol=1e-9, atol=1e-9)
-
-    X = np.random.default_rng(0).normal(size=(ROWS, 3))
-    for columns in (["x0"], ["x2"], ["x0", "x2"]):
-        alone = book(columns=columns).fit(X, LABELS).leave_one_out(X, LABELS)
-        at = [int(name[1:]) for name in columns]
-        some_columns = book().fit(X[:, at], LABELS).leave_one_out(X[:, at], LABELS)
-        np.testing.assert_allclose(alone.posterior, some_columns.posterior, rtol=1e-12)
-
-
 # -- refused -------------------------------------------------------------------------------------------------------
 
 
@@ -86,12 +72,6 @@ def test_rows_that_were_never_counted_are_refused():
     fitted = book().fit(numbers, [0, 1] * 5)
     with pytest.raises(InvalidInput, match="Row 3 was never counted: 'x0' is infinite"):
         fitted.leave_one_out(np.where(numbers == 3, np.inf, numbers), [0, 1] * 5)
-
-
-def test_a_single_row_leaves_nothing_to_answer_from():
-    nb = book().fit({"x": ["a"]}, ["yes"])
-    with pytest.raises(InvalidInput, match="There is a single row: without it nothing is left to answer from"):
-        nb.leave_one_out({"x": ["a"]}, ["yes"])
 
 
 def test_where_unseen_values_are_errors_a_value_of_one_row_is_one():

@@ -81,18 +81,6 @@ def test_rows_that_come_later_are_learned_from_at_the_next_question(fitted):
     assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
-def test_settings_that_no_weight_depends_on_act_at_once(fitted):
-    nb, X = copy.copy(fitted[0]), fitted[1]
-    odds = np.subtract(*nb.predict_joint_log_proba(X)[:, :2].T)
-    nb.set_params(prior="uniform", smoothing=3.0, estimate="map", unseen="smooth")
-    even = np.subtract(*nb.predict_joint_log_proba(X)[:, :2].T)
-    usual = np.log((nb.counts_.rows + 1) / (nb.counts_.rows.sum() + len(nb.counts_.rows)))
-    assert nb.calibrated_
-    assert np.allclose(even, odds - usual[0] + usual[1], atol=1e-6)
-    with pytest.warns(StaleWarning):
-        nb.set_params(columns=["island", "sex"]).predict(X)
-
-
 def test_pairs_of_columns_are_counted_in_all_rows_or_in_none(fitted):
     _, X, y = fitted
     nb = nv.NaiveBayes.from_counts(nv.count(X, y), model="auto")
@@ -183,27 +171,6 @@ def test_the_textbook_model_is_one_setting_away(fitted):
     assert np.array_equal(nb.score_samples(X), book.score_samples(X))
 
 
-def test_a_temperature_divides_the_scores(fitted):
-    nb, X, y = fitted
-    soft = nv.NaiveBayes(model="auto", temperature=2.0).fit(X, y)
-    gap = nb.predict_joint_log_proba(X) - 2 * soft.predict_joint_log_proba(X)
-    assert np.ptp(gap, axis=1).max() < 1e-9
-    assert np.allclose(soft.explain(X).probabilities, soft.predict_proba(X), atol=1e-9)
-
-
-def test_rows_without_a_label_are_learned_by_the_default_model():
-    X, truth = penguins()
-    y = truth.where(np.arange(len(truth)) % 3 > 0)
-    params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}
-    nb, book = (nv.NaiveBayes(model=model, **params).fit(X, y) for model in ("auto", "textbook"))
-    assert isinstance(nb.fitted_.model, DefaultModel)
-    hidden, losses = y.isna().to_numpy(), []
-    for model in (nb, book):
-        posterior = model.predict_proba(X[hidden])
-        losses.append(nv.Scores(posterior, truth[hidden].to_numpy(), model.classes_).log_loss)
-    assert losses[0] < losses[1]
-
-
 def test_a_row_of_missing_values_is_answered_as_frequent_as_the_classes_are():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
@@ -215,14 +182,6 @@ def test_a_row_of_missing_values_is_answered_as_frequent_as_the_classes_are():
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
-
-
-def test_counts_of_single_files_make_the_model_of_all(fitted, in_a_file, tmp_path):
-    whole, X, _ = fitted
-    for _ in range(2):  # counted, and from what was kept
-        nb = nv.NaiveBayes(model="auto")
-        nv.fit_files(nb, in_a_file, "species", keep_counts=tmp_path)
-        assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
 # -- the summary -------------------------------------------------------------------------------------------------------
@@ -244,14 +203,6 @@ def test_the_summary_tells_the_loss_of_held_out_rows_by_stage(fitted, tmp_path):
 # -- folds -----------------------------------------------------------------------------------------------------------
 
 
-def test_folds_choose_weights_anew_or_hold_them(fitted):
-    nb, X, y = fitted
-    anew, held = (nv.cross_validate(X, y, cv=5, model="auto", tuning=how) for how in ("refit", "fixed"))
-    assert (anew.tuning, held.tuning) == ("refit", "fixed")
-    assert held.log_loss < anew.log_loss  # the weights have seen the rows asked about
-    assert nb.leave_one_out(X, y).tuning == "refit"  # in folds, too
-
-
 def test_a_tuning_that_means_nothing_is_refused():
     X, y = penguins()
     with pytest.raises(InvalidSetting, match="tuning='never' must be 'refit'"):
@@ -268,19 +219,6 @@ def test_folds_of_a_file_are_answered_by_the_textbook_model_as_well(in_a_file):
     assert np.array_equal(done.textbook_scores.truth, done.scores.truth)
     assert done.scores.log_loss < done.textbook_scores.log_loss
     assert book.textbook_scores is None
-
-
-def test_passes_are_counted(in_a_file, tmp_path, keep):
-    """A fit reads the rows once; scores of more rows than are kept need another pass."""
-
-    def passes(model, **how):
-        return nv.fit_files(nv.NaiveBayes(model=model), in_a_file, "species", **how).passes
-
-    assert [passes("textbook"), passes("textbook", cv=5), passes("auto"), passes("auto", cv=5)] == [1, 1, 1, 1]
-    keep(100)
-    assert [passes("textbook"), passes("textbook", cv=5)] == [1, 2]
-    assert [passes("auto"), passes("auto", cv=5)] == [1, 2]
-    assert [passes("textbook", keep_counts=tmp_path / "kept") for _ in range(2)] == [1, 0]
 
 
 def test_fit_reports_both_side_by_side(in_a_file):

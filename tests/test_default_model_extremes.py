@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from functools import cache
 
 import numpy as np
@@ -12,8 +11,6 @@ import pytest
 import naively as nv
 from naively.estimator.reports import summary_of_tuning
 from naively.model.default.model import DefaultModel
-
-MIB = 1 << 20
 
 
 def numbers(rows, columns, y, seed=0):
@@ -85,23 +82,6 @@ def test_extreme_tables_are_answered_sensibly(name):
     assert (nb.classes_[p.argmax(axis=1)] == y).mean() >= np.bincount(y).max() / len(y)
     assert np.allclose(nb.explain(X[:5]).probabilities, p[:5], atol=1e-9)
     assert np.array_equal(nb.predict_proba(X[:1]), p[:1])
-
-
-@pytest.mark.parametrize(
-    ("name", "most"),
-    [
-        pytest.param("500 columns of labels", 300, marks=pytest.mark.slow),
-        ("2,000 categories", 200),
-        ("one number 30 times", 200),
-    ],
-)
-def test_extreme_tables_take_little_memory(name, most):
-    X, y = EXTREMES[name]()
-    tracemalloc.start()
-    nv.NaiveBayes(model="auto").fit(X, y)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < most * MIB
 
 
 LEFT_OUT = {

@@ -225,18 +225,6 @@ def test_every_class_in_backticks_exists(page):
     assert not set(words) - known
 
 
-def test_every_file_in_backticks_exists():
-    found = [(page, name) for page in ALL_PAGES for name in files_in_backticks(page)]
-    assert len(found) > 20
-    homes = (ROOT, ROOT / "src" / "naively", ROOT / "native")
-    lost = [(p.name, name) for p, name in found if not any((home / name).exists() for home in (*homes, p.parent))]
-    assert not lost
-
-
-def files_in_backticks(page: Path) -> list[str]:
-    return re.findall(r"`([\w./-]+\.(?:py|pyi|cpp|hpp|md|txt|toml))`", prose_of(page.read_text(encoding="utf-8")))
-
-
 @each_page
 def test_pages_use_the_terms_of_the_field(page):
     prose = prose_of(page.read_text(encoding="utf-8"))

@@ -117,17 +117,6 @@ def test_contributes_nothing_in_typed_tables(library, kind, tmp_path):
     assert_ignored(nv.NaiveBayes(model="textbook").fit(table, target="label"))
 
 
-def test_contributes_nothing_in_arrays_and_dicts():
-    array = np.column_stack([TABLE["size"], np.full(ROWS, np.nan)])
-    nb = nv.NaiveBayes().fit(array, LABELS)
-    expected = nv.NaiveBayes().fit(array[:, :1], LABELS).predict_proba(array[:, :1])
-    for later in (1.5, "text", None):
-        rows = np.array([[size, later] for size in array[:, 0]], dtype=object)
-        np.testing.assert_allclose(nb.predict_proba(rows), expected, rtol=1e-12)
-    columns = {"size": TABLE["size"].tolist(), "sky": TABLE["sky"].tolist(), "extra": [float("nan")] * ROWS}
-    assert_ignored(nv.NaiveBayes().fit(columns, LABELS))
-
-
 @each_model
 def test_contributes_nothing_in_csv(model, tmp_path):
     labelled(EMPTY["float"]).to_csv(tmp_path / "rows.csv", index=False)
@@ -192,16 +181,6 @@ def test_batches_of_files_and_single_rows(model, tmp_path):
     alone = nv.NaiveBayes(model=model).partial_fit(with_extra(EMPTY["float"]), LABELS)
     alone.partial_fit({"size": 1.0, "sky": "sun", "extra": "x"}, "yes")
     assert alone.schema_["extra"].type == "text"
-
-
-@each_model
-def test_forgetting_a_part_leaves_the_other(model):
-    nb = nv.NaiveBayes(model=model).fit(with_extra(EMPTY["float"]), LABELS)
-    half, rest = slice(0, ROWS // 2), slice(ROWS // 2, None)
-    expected = nv.NaiveBayes(model=model).fit(with_extra(EMPTY["float"], rest), LABELS[rest])
-    assert_same(
-        nb.forget(with_extra(EMPTY["object of NaN"], half), LABELS[half]), expected, with_extra(VALUES["texts"])
-    )
 
 
 @pytest.mark.parametrize("name", ["object of NaN", "float"])

@@ -137,31 +137,3 @@ def test_a_cell_of_a_file_is_shown_as_it_is(cell, tmp_path):
     shown = CliRunner().invoke(main, ["predict", str(model), str(path), "-o", str(tmp_path / "answers.csv")]).output
     assert f"column 'x' holds {cell!r} here" in shown
     assert f"{path}, line 32: " in shown
-
-
-@pytest.mark.parametrize("column", ["row 5 limit=3", "50 %s", "{x}", "--x", "threads=2"])
-def test_a_refused_row_of_a_file_keeps_its_fields(column, tmp_path):
-    path = rows_of_a_file(tmp_path, "-5", column)
-    with pytest.raises(errors.RowRefused) as found:
-        nv.NaiveBayes(families={column: "poisson"}).fit(str(path), target="y")
-    error = found.value
-    assert (error.row, error.line, error.column, error.path) == (30, 32, column, str(path))
-    assert str(error).startswith(f"{path}, row 30, column {column!r} holds -5; ")
-    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--family", f"{column}=poisson"])
-    assert shown.exit_code == 1
-    assert shown.output.startswith(f"Error: {path}, row 31, column {column!r} holds -5; ")
-
-
-def test_a_row_of_a_table_or_a_file_is_a_field(tmp_path):
-    with pytest.raises(errors.RowRefused) as found:
-        nv.NaiveBayes().fit({"x": [1.0, np.inf, 3.0, 4.0]}, list("abab"))
-    assert (found.value.row, found.value.column) == (1, "x")
-    assert str(found.value).startswith("Row 1, column 'x' holds infinity; ")
-    path = tmp_path / "rows.csv"
-    path.write_text("x,y\n1,a\n2,\n3,b\n", encoding="utf-8")
-    with pytest.raises(errors.InvalidInput) as found:
-        nv.NaiveBayes().fit(str(path), target="y")
-    assert (found.value.row, found.value.path, found.value.column) == (1, str(path), "y")
-    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y"]).output.replace("\n", " ")
-    said = "row 2 has no label: column 'y' is empty there. Leave such rows out, or set --unlabelled skip."
-    assert f"{path}, {said}" in shown

@@ -1,21 +1,15 @@
 """Evidence adds up to the prediction, says what stands behind it, and shows the arithmetic of the textbook model."""
 
-import json
-import re
-
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively.cli import main
 from naively.errors import InvalidInput
 
 from . import worked_table
-from .table_cases import CASES, KINDS, LABELS, ROWS, learned, name_of, some
+from .table_cases import CASES, ROWS, learned, name_of, some
 from .tables import book, penguins
 from .worked_table import COLUMNS, RAINY, TODAY
 
@@ -52,23 +46,6 @@ def test_contributions_of_columns_add_up_to_the_prediction(kind, settings):
     for at, name in enumerate(table):
         alone = nb.set_params(columns=[name]).predict_joint_log_proba(X)
         assert_allclose(evidence.base + evidence.scores[:, at], alone, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("settings", [{}, {"missing": "value", "estimate": "mle"}, {"columns": ["size"]}], ids=str)
-def test_one_dict_and_every_library_are_explained_alike(settings):
-    table = {name: column for name, column in KINDS["all"][0].items() if name != "words"}
-    nb = book(families={"visits": "poisson"}, **settings).fit(table, LABELS)
-    whole = nb.explain(table)
-    for library in (pd.DataFrame, pl.DataFrame):
-        evidence = nb.explain(library(table))
-        assert_allclose(evidence.scores, whole.scores, rtol=1e-12)
-        assert str(evidence) == str(whole)
-    for row in range(ROWS):
-        one = nb.explain({name: column[row] for name, column in table.items()})
-        assert_allclose(one.scores[0], whole.scores[row], rtol=1e-12)
-        assert one.fractions() == whole.fractions(row)
-    named_by_numbers = book().fit(pd.DataFrame({0: ["a", "b"], 1: ["c", "d"]}), ["yes", "no"])
-    assert "a" in str(named_by_numbers.explain({0: "a", 1: "d"})).splitlines()[2].split()
 
 
 # -- the worked table --------------------------------------------------------------------------------------------------
@@ -137,17 +114,6 @@ def test_the_fractions_multiply_to_the_joint(kind, settings, prior):
         assert_allclose(got, evidence.log_joint[row], rtol=1e-9, atol=1e-9)
 
 
-def test_densities_are_numbers_among_the_fractions():
-    """One too small for a number is a power of e; a column that contributes nothing is omitted."""
-    nb, _ = learned("numbers", {"estimate": "mle"})
-    evidence = nb.explain({"size": [2.0, None, 2.0], "weight": [1002.0, 1002.0, 1e9]})
-    for row, factors in enumerate((3, 2, 3)):
-        found = dict(line.split("  ") for line in evidence.fractions(row).splitlines())
-        assert all(len(text.split(" · ")) == factors for text in found.values())
-    assert f" · {np.exp(evidence.scores[0, 0, 0]):.6g} · " in evidence.fractions(0)
-    assert f"exp({evidence.scores[2, 1, 0]:.6g})" in evidence.fractions(2)
-
-
 # -- pictures ----------------------------------------------------------------------------------------------------------
 
 
@@ -169,15 +135,6 @@ def test_the_picture_shows_the_lead_of_each_column_and_the_rows_behind_it():
     assert leads["课业"] == pytest.approx(np.log(4 / 9) - np.log(1 / 8))
     strengths = [abs(lead) for lead in leads.values()][1:]
     assert strengths == sorted(strengths, reverse=True)
-
-
-def test_what_rules_a_class_out_is_reported():
-    evidence = dates(estimate="mle").explain(day(RAINY))
-    line = lines_of(evidence)["天气"]
-    assert line.split()[:4] == ["天气", "雨天", "+∞", "│██████████"]
-    assert line.endswith("2 of 9 rows of 否, 0 of 8 of 是: rules out 是")
-    assert dict(evidence.bars())["天气"] == np.inf
-    assert not evidence.ruled_out[0]
 
 
 def test_missing_and_unseen_cells_contribute_nothing_unless_they_are_values():
@@ -241,15 +198,6 @@ def test_the_evidence_comes_as_a_frame():
 
 # -- own values and joint terms ----------------------------------------------------------------------------------------
 
-AFAR = {
-    "island": "Dream", "bill_length_mm": 43.0, "bill_depth_mm": None, "flipper_length_mm": 193.0, "body_mass_g": None,
-    "sex": "male", "year": 2009,
-}  # fmt: skip
-
-
-# Either stands next to what joint terms contribute, as the model holds a quadratic term or not.
-OF_ALL = "linear and quadratic terms of all columns", "linear term of all columns"
-
 
 def of_penguins(model="auto", **params):
     X, y = penguins()
@@ -283,30 +231,3 @@ def test_parts_add_up_to_the_log_joint(params):
         same = np.flatnonzero(X["sex"] == value)
         assert_allclose(evidence.own[same, at], np.broadcast_to(evidence.own[same[0], at], (len(same), 3)), atol=1e-12)
         assert np.ptp(evidence.own[same[0], at]) < 0.1  # sexes are as frequent in every species
-
-
-def test_the_command_shows_parts_as_text_and_as_data(tmp_path):
-    of_penguins()[0].save(tmp_path / "m.parquet")
-    pd.DataFrame([AFAR]).to_csv(tmp_path / "new.csv", index=False)
-    asked = ["explain", str(tmp_path / "m.parquet"), str(tmp_path / "new.csv")]
-    text, data = (CliRunner().invoke(main, [*asked, *more]) for more in ([], ["--json"]))
-
-    assert any(terms in text.output for terms in OF_ALL)
-    columns = {column["name"]: column for column in json.loads(data.output)["columns"]}
-    for label, score in columns["sex"]["scores"].items():
-        assert columns["sex"]["own"][label] + columns["sex"]["joint"][label] == pytest.approx(score, abs=1e-9)
-    assert "own" not in next(column for name, column in columns.items() if " × " in name)
-
-
-def test_of_many_columns_the_strongest_are_drawn():
-    """The others have one line together, so that the picture still adds up."""
-    X = np.random.default_rng(0).normal(size=(80, 100))
-    nb = nv.NaiveBayes(model="textbook").fit(X, X[:, 3] > 0)
-    lines = str(nb.explain(X[:1])).splitlines()
-
-    assert len(lines) == 1 + 1 + 30 + 1
-    assert lines[-1].startswith("(70 other columns) ")
-    leads = (re.search(r" ([+−]?[0-9]+[.][0-9]{3}) ", line)[1] for line in lines[1:])
-    shown = sum(float(lead.replace("−", "-")) for lead in leads)
-    joint = nb.predict_joint_log_proba(X[:1])[0]
-    assert shown == pytest.approx(abs(joint[0] - joint[1]), abs=0.05)

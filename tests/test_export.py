@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sqlite3
 import sys
-from collections import Counter
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -25,11 +23,10 @@ import naively as nv
 from naively.__main__ import main
 from naively.errors import InvalidInput, InvalidSetting, NotInstalled, UnwritableFile
 
-from .export_cases import DATABASES, SCORERS, Database, JavaScript, opened
+from .export_cases import DATABASES, SCORERS, Database, opened
 from .flat_cases import (
     FAMILIES,
     MODELS,
-    MORE_TEXTS,
     SETTINGS,
     asked,
     fitted,
@@ -38,7 +35,6 @@ from .flat_cases import (
     penguin_rows,
     plain_rows,
     table_of,
-    text_models,
 )
 from .tables import penguins
 
@@ -46,15 +42,6 @@ pytestmark = pytest.mark.alone
 
 
 # -- JavaScript, JSON and PMML -----------------------------------------------------------------------------------------
-
-
-def test_a_module_holds_texts_and_no_text_ends_a_script_or_a_string():
-    for _, nb in text_models("usual words"):
-        JavaScript().check(nb, [{"text": text} for text in [*MORE_TEXTS, None]])
-    labels = ["</script>", "`${1}`", '"', "\\", "\u2028", "{}", "'"]
-    nb = nv.NaiveBayes(model="textbook").fit({"z{}": labels * 3}, ["a", "b", "{c}"] * 7)
-    assert "</script>" not in nv.export.javascript(nb)
-    JavaScript().check(nb, [{"z{}": label} for label in labels])
 
 
 def test_fields_of_pmml_are_declared_with_their_types():
@@ -241,17 +228,6 @@ def model_of_penguins(model: str) -> nv.NaiveBayes:
     return nv.NaiveBayes(model=model).fit(*penguins())
 
 
-def test_answers_are_grouped_and_filtered_by_other_queries(engine):
-    """DuckDB would take half a minute to plan this if the last step were not computed by itself."""
-    nb, rows = model_of_penguins("auto"), penguin_rows()
-    query = nv.export.sql(nb, dialect=engine.dialect)
-    assert re.findall(r'"nv_step\d+" AS (MATERIALIZED )?\(', query)[-1]
-    engine.load(rows)
-    found = engine.ask(f"SELECT answer, count(*) AS n FROM ({query}) AS q WHERE probability > 0.5 GROUP BY answer")
-    best, answers = nb.predict_proba(rows).max(axis=1), nb.predict(rows)
-    assert {row["answer"]: row["n"] for row in found} == Counter(answers[best > 0.5].tolist())
-
-
 # -- cells -------------------------------------------------------------------------------------------------------------
 
 
@@ -392,22 +368,6 @@ def test_classes_that_are_ruled_out_have_probability_0_and_all_of_them_give_the_
     assert labels[1] == "2"
     assert found[0, 1] < 1e-300  # 0, but for how a runtime computes exp(-inf)
     assert np.allclose(found[1], [1 / 3, 2 / 3, 0.0], atol=1e-15)
-
-
-def test_large_numbers_of_events_lose_no_digits(scorer):
-    y = np.arange(200) % 2
-    table = pd.DataFrame({"events": np.random.default_rng(0).poisson(1_000_000 + 2_000 * y)})
-    nb = nv.NaiveBayes(model="textbook", families={"events": "poisson"}).fit(table, y)
-    scorer.check(nb, plain_rows(table), within=1e-7)
-
-
-def test_halves_of_levels_are_rounded_to_the_even_one(scorer):
-    """Levels are 4096ths; a column of numbers in 8192nds of them has many halves."""
-    nb = nv.NaiveBayes().fit(pd.DataFrame({"x": np.arange(400.0), "z": np.arange(400.0) % 7}), np.arange(400) // 200)
-    column = next(column for column in nb.flat().content["columns"] if column["name"] == "x")
-    assert column["steps"]
-    halves = [column["center"] + (number + 0.5) / column["steps"] for number in range(-40, 40)]
-    scorer.check(nb, [{"x": x, "z": None} for x in halves])
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -14,7 +14,6 @@ from scipy.integrate import quad
 from naively import Bernoulli, Categorical, Gaussian, Moments, Poisson, Settings, Table, Words
 from naively.counting import arrays as memory
 from naively.errors import InvalidInput, InvalidSetting
-from naively.families import FAMILIES
 from naively.model.column_parts import empirical_prior, estimate, given_prior, uniform_prior
 from naively.model.scorer import log_posterior, posterior
 from naively.stats import Axis, CountsAccumulator, MomentsAccumulator, TableAccumulator
@@ -54,15 +53,6 @@ def test_probabilities_of_all_values_sum_to_one(case):
     np.testing.assert_allclose(np.exp(lines).sum(axis=0), 1.0, rtol=1e-12)
 
 
-@cases_of("bernoulli")
-def test_a_flag_is_there_or_absent(case):
-    """The two probabilities sum to 1, and so do those of all combinations of flags."""
-    likelihood = case.learn(case.rows())
-    np.testing.assert_allclose(np.exp(likelihood.log_there) + np.exp(likelihood.log_absent), 1.0, rtol=1e-12)
-    everything = case.matrix(np.array(list(product([0.0, 1.0], repeat=len(likelihood.features)))))
-    np.testing.assert_allclose(np.exp(likelihood.log_likelihood(everything)).sum(axis=0), 1.0, rtol=1e-12)
-
-
 @cases_of("words")
 def test_probabilities_of_all_texts_of_a_length_sum_to_one(case):
     likelihood = case.learn(case.rows())
@@ -85,13 +75,6 @@ def test_densities_integrate_to_one(how, epsilon):
             return math.exp(bells.log_likelihood(np.array([[centre + t * width]]))[0, k]) * width
 
         assert quad(density, -np.inf, np.inf, epsabs=1e-11, limit=200)[0] == pytest.approx(1.0, abs=1e-7)
-
-
-@each_estimate
-def test_probabilities_of_all_numbers_of_events_sum_to_one(how):
-    rates = learned(Poisson(), [[3.0], [5.0], [4.0], [1.0], [0.0], [0.0]], [0, 0, 0, 1, 1, 2], how, classes=4)
-    total = np.exp(rates.log_likelihood(np.arange(3000.0)[:, None])).sum(axis=0)
-    np.testing.assert_allclose(total, 1.0, rtol=1e-11)
 
 
 # -- numbers: Normal-inverse-gamma ------------------------------------------------------------------------------------
@@ -140,25 +123,6 @@ def test_student_t_agrees_with_scipy():
         bn = b + ((own - mean) ** 2).sum() / 2 + kappa * n * (mean - m) ** 2 / (2 * kn)
         expected = stats.t.logpdf(grid, 2 * an, (kappa * m + n * mean) / kn, math.sqrt(bn / an * (1 + 1 / kn)))
         np.testing.assert_allclose(bells.log_likelihood(grid[:, None])[:, k], expected, rtol=1e-11)
-
-
-@settings(deadline=None, max_examples=80)
-@given(
-    cells=st.lists(st.tuples(st.integers(-40, 40), st.integers(0, 2)), min_size=3, max_size=12),
-    unit=st.sampled_from([1e-3, 0.5, 1.8, 60.0, 1e6]),
-    offset=st.sampled_from([-273.15, 0.0, 32.0]),
-    how=st.sampled_from([Settings("bayes", 1.0), Settings("bayes", 0.2), Settings("map", 1.0)]),
-)
-def test_units_of_measurement_do_not_matter(cells, unit, offset, how):
-    """Measuring in a·x + b changes no difference between classes."""
-    x, y = np.array([[float(cell)] for cell, _ in cells]), np.array([k for _, k in cells])
-    new = np.array([[-50.0], [0.3], [17.0], [400.0]])
-
-    def differences(a, b):
-        scores = learned(Gaussian(), a * x + b, y, how, classes=3).log_likelihood(a * new + b)
-        return scores - scores[:, :1]
-
-    np.testing.assert_allclose(differences(unit, offset), differences(1.0, 0.0), rtol=1e-6, atol=1e-6)
 
 
 # -- numbers of events ------------------------------------------------------------------------------------------------
@@ -239,17 +203,6 @@ def test_missing_and_unseen_labels():
         scores("x", "new", unseen="error")
 
 
-def test_a_family_may_have_its_own_smoothing():
-    """A column's own λ replaces the model's."""
-    for case in CASES:
-        if case.settings.estimate == "bayes" and case.settings.smoothing == 4.0:
-            rows = case.rows()
-            own = type(case.family)(**{**vars(case.family), "smoothing": 4.0})
-            settings = Settings("bayes", 1.0, case.settings.missing, case.settings.unseen)
-            a, b = case.learn(rows), Case(own, settings, case.declared, case.as_sparse).learn(rows)
-            assert (a.log_likelihood(case.read(a, rows)) == b.log_likelihood(case.read(b, rows))).all()
-
-
 def of_case(family, **how):
     """Return what learns a family from its rows under settings."""
     case = Case(family, Settings(**how))
@@ -328,13 +281,6 @@ def test_a_family_says_in_a_sentence_what_it_learned(family, statistic, said):
     assert getattr(likelihood, "tables", [likelihood])[0].describe("x") == said
 
 
-def test_every_family_has_a_name_and_is_a_value():
-    for name, family in FAMILIES.items():
-        assert family.name == name
-        assert family() == family()
-        assert family(smoothing=2.0) != family()
-
-
 # -- from counts to a model --------------------------------------------------------------------------------------------
 
 # -- priors -----------------------------------------------------------------------------------------------------------
@@ -398,15 +344,6 @@ def test_the_posterior_sums_to_one_and_is_the_proportion_of_each_class(lines):
         np.testing.assert_allclose(log_p[row], expected, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(p[row], np.exp(expected), rtol=1e-9, atol=1e-300)
     assert (joint == np.array(lines)).all()
-
-
-def test_the_log_posterior_is_exact_where_the_posterior_is_nought():
-    """Only differences between classes count."""
-    joint = np.array([[0.0, -1000.0]])
-    assert posterior(joint, uniform_prior(2)).tolist() == [[1.0, 0.0]]
-    assert log_posterior(joint, uniform_prior(2)).tolist() == [[0.0, -1000.0]]
-    joint = np.random.default_rng(0).normal(size=(20, 4))
-    np.testing.assert_allclose(posterior(joint - 1e5, uniform_prior(4)), posterior(joint, uniform_prior(4)), rtol=1e-9)
 
 
 def test_fifty_thousand_flags_do_not_underflow():

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 import naively as nv
 from naively.counting import files as engine
@@ -60,35 +60,6 @@ def test_every_engine_counts_the_same(source):
 
     assert found == whole
     assert found.schema == whole.schema
-
-
-@each_reader
-def test_every_engine_fits_the_same_model(source):
-    nb, there = book(families={"visits": "poisson"}), book(families={"visits": "poisson"})
-    there.fit(ROWS.drop(["weight"]), target="label")
-    if isinstance(source, pa.Table):
-        nb.fit(source.drop(["weight"]), target="label")
-    else:
-        nv.fit_files(nb, source, "label", ignore=["weight"])
-
-    assert nb.counts_ == there.counts_
-    assert nb.schema_ == there.schema_
-    assert nb.schema_.hints == there.schema_.hints
-    assert_array_equal(nb.classes_, there.classes_)
-    assert_allclose(nb.predict_proba(source), there.predict_proba(ROWS), rtol=1e-12)
-    assert_array_equal(nb.predict(source), there.predict(ROWS))
-    assert_allclose(nb.score_samples(source), there.score_samples(ROWS), rtol=1e-12)
-
-
-@each_reader
-def test_rows_of_a_file_are_forgotten_and_learned_again(source):
-    nb = book().fit(ROWS.drop(["weight"]), target="label")
-    whole = nb.counts_
-    nb.partial_fit(source if not isinstance(source, pa.Table) else ROWS.drop(["weight"]), target="label")
-
-    assert nb.counts_ == whole * 2
-    nb.forget(source if not isinstance(source, pa.Table) else ROWS.drop(["weight"]), target="label")
-    assert nb.counts_ == whole
 
 
 def test_blocks_are_the_same_however_the_reader_cuts(tmp_path, monkeypatch):
@@ -170,13 +141,6 @@ def test_types_follow_from_how_cells_are_written(tmp_path):
         "nothing": "text",
     }
     assert types_of(path, null=[""])["whole"] == "text"
-
-
-@pytest.mark.parametrize("day", ["2024-02-30", "2024-13-01", "20240101", "01/02/2024"])
-def test_what_is_no_day_of_the_calendar_stays_text(day, tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(f"x,y\n{day},a\n{day},b\n")
-    assert types_of(path)["x"] in ("text", "whole")
 
 
 def test_a_model_reads_files_by_what_it_learned(tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import naively as nv
-from naively.errors import InvalidInput, InvalidSetting, UnwritableFile
+from naively.errors import InvalidInput, InvalidSetting
 from naively.flat import SCORER
 
 from .flat_cases import (
@@ -191,23 +191,6 @@ def test_terms_of_several_columns_are_in_the_flat_model(scorer, how):
     scorer.check(nb, rows, single=True)
 
 
-def test_labels_of_any_type_are_read_from_json(scorer):
-    labels = {"flag": [True, False] * 20, "number": [1, 2, 3, 4] * 10, "share": [0.5, 1.0, 1.5, 2.5] * 10}
-    table = pd.DataFrame(labels | {"class": [0, 1, 1, 0] * 10})
-    families = dict.fromkeys(("number", "share"), "categorical")
-    for model in MODELS:
-        nb = nv.NaiveBayes(model=model, families=families).fit(table, target="class")
-        scorer.check(nb, plain_rows(table[list(labels)]))
-
-
-def test_texts_that_stand_for_no_value_are_missing(scorer, tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("sky,go\n" + "rain,no\nsun,yes\nNA,no\n?,yes\n" * 5, encoding="utf-8")
-    nb = nv.NaiveBayes().fit(path, target="go")
-    assert "NA" in nb.flat().content["columns"][0]["no_value"]
-    scorer.check(nb, [{"sky": "NA"}, {"sky": "?"}, {"sky": None}, {"sky": "rain"}])
-
-
 cells = st.one_of(st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
 values = st.one_of(st.none(), st.sampled_from(["a", "b", "c", "ä", ""]))
 
@@ -281,27 +264,7 @@ def test_any_text_is_split_as_the_model_splits_it(text):
     assert counts == {reader.names([number])[0]: n for number, n in tokens.items()}
 
 
-def test_only_the_words_of_most_texts_are_kept_if_asked_for():
-    nb = dict(text_models("usual words"))["auto"]
-    whole, part = (nb.flat(words=most).content["columns"][0] for most in (None, 5))
-    assert (len(part["words"]), whole["left_out"]) == (5, 0)
-    assert part["left_out"] == len(whole["words"]) - 5
-    assert {"good", "day"} <= set(part["words"])
-    table = nb.flat(words=5).content["terms"][0]["table"]
-    places = [whole["words"].index(word) for word in part["words"]]
-    assert np.array_equal(table, nb.flat().content["terms"][0]["table"][places])
-
-
 # -- the format -------------------------------------------------------------------------------------------------------
-
-
-def test_a_file_holds_what_to_json_returns(tmp_path):
-    flat, path = letters(3)[0].flat(), tmp_path / "flat.json"
-    flat.save(path)
-    assert json.loads(path.read_text(encoding="utf-8")) == flat.to_json() == json.loads(flat.json())
-    assert [flat.content[name] for name in ("format", "version", "model")] == ["naively flat model", 1, "default"]
-    with pytest.raises(UnwritableFile, match="Cannot save to"):
-        flat.save(tmp_path / "nowhere" / "flat.json")
 
 
 def test_single_precision_rounds_tables_of_scores_and_nothing_else():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -98,19 +95,6 @@ def test_probabilities_are_the_softmax_mixed_with_the_prior(case):
     assert_allclose(nb.predict_proba(X).sum(axis=1), 1.0, rtol=0, atol=1e-12)
 
 
-def test_rows_without_their_fold_have_the_floor_of_the_other_rows():
-    X, y = table(200, 3)
-    without = fitted(X, y, recipe=replace(RECIPE, floor_rows=0.0)).leave_one_out(X, y)
-    found = fitted(X, y).leave_one_out(X, y)
-    assert_array_equal(found.folds, without.folds)
-    assert len(np.unique(found.folds)) == RECIPE.folds
-    for fold in np.unique(found.folds):
-        here, floor = found.folds == fold, floors(y[found.folds != fold])
-        bare = without.posterior[here]
-        assert_allclose(found.posterior[here], (1 - floor.sum()) * bare + floor, rtol=0, atol=1e-12)
-        assert (bare < floor).any()
-
-
 # -- no class is impossible --------------------------------------------------------------------------------------------
 
 
@@ -127,15 +111,6 @@ def test_no_probability_is_below_its_floor():
     assert_array_equal(nb.predict(far)[:2], [False, True])
 
 
-def test_the_floor_follows_the_rows_that_come_and_go():
-    X, y = table(400)
-    nb = fitted(X[:200], y[:200]).partial_fit(X[200:], y[200:])
-    nb.predict(X)  # half of the rows are new: the model is fitted again
-    assert_allclose(nb.fitted_.model.scorer.floor, floors(y), rtol=1e-12)
-    nb.forget(X[:200], y[:200]).predict(X)
-    assert_allclose(nb.fitted_.model.scorer.floor, floors(y[200:]), rtol=1e-12)
-
-
 def test_the_textbook_model_has_none():
     X, y = table()
     nb = nv.NaiveBayes(model="textbook").fit(X, y)
@@ -145,16 +120,6 @@ def test_the_textbook_model_has_none():
     far = {"x": 1e4, "z": None, "label": None}
     assert_allclose(nb.predict_log_proba(far)[0], log_softmax(nb.predict_joint_log_proba(far)[0]))
     assert nb.predict_log_proba(far).min() < -100
-
-
-def test_files_and_pickles_keep_the_floor(tmp_path):
-    X, y = table()
-    nb = fitted(X, y, prior="uniform")
-    nb.save(tmp_path / "model.parquet")
-    for twin in (nv.load(tmp_path / "model.parquet"), pickle.loads(pickle.dumps(nb.fitted_))):
-        model = (twin if isinstance(twin, type(nb.fitted_)) else twin.fitted_).model
-        assert_array_equal(model.scorer.floor, nb.fitted_.model.scorer.floor)
-    assert_array_equal(nv.load(tmp_path / "model.parquet").predict_proba(X), nb.predict_proba(X))
 
 
 # -- the kernel --------------------------------------------------------------------------------------------------------

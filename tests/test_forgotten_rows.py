@@ -233,25 +233,6 @@ def test_nothing_of_a_forgotten_vector_stays(kept, kind, keep, tmp_path):
 
 
 @pytest.mark.parametrize("kept", [20_000, 60])
-def test_nothing_stays_of_rows_that_came_by_themselves_or_by_merging(kept, keep, tmp_path):
-    """One row as a dict, first of all or among others, before and after a question; then its model is merged."""
-    keep(kept)
-    X, y, cells = with_secrets(0, LOW, "secretly")
-    X = X.drop(columns="code")  # numbers in one part, and labels in the other
-    row = X.iloc[0].to_dict()
-    for first in (True, False):
-        nb = nv.NaiveBayes(families=FAMILIES)
-        nb = nb.partial_fit(X[:1], y[:1]) if first else nb.fit(X[1:80], y[1:80])
-        nb = nb.partial_fit(X[1:80], y[1:80]) if first else nb.partial_fit(dict(row), y[0])
-        nb.predict(X)
-        both = nv.merge(nb, nv.NaiveBayes(families=FAMILIES).fit(X[80:], y[80:]))
-        assert traces(both, cells)
-        for model in (nb, both):
-            model.forget(X[:1], y[:1])
-            check_nothing_stays(model, cells, tmp_path, X)
-
-
-@pytest.mark.parametrize("kept", [20_000, 60])
 def test_nothing_of_many_forgotten_rows_stays(kept, keep, tmp_path):
     """Whichever numbers were extremes, cuts, or the middle of a bin: of 50 forgotten rows none is found."""
     keep(kept)

@@ -132,36 +132,6 @@ def test_intervals_are_levels_in_their_order_and_texts_in_a_file(kind, model, tm
     assert_array_equal(nv.load(tmp_path / "model.parquet").predict_proba(frame), p)
 
 
-@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
-@pytest.mark.parametrize("model", ["textbook", "auto"])
-def test_a_row_as_a_series_is_the_frame_of_that_row(model):
-    frame = pd.DataFrame({"word": WORDS, "x": X, "code": CODES, "flag": X > 0, "day": pd.to_datetime(DAYS), "cut": CUT})
-    nb = nv.NaiveBayes(model=model).fit(frame, Y)
-    for at in (0, 5, 11):
-        row, alone = frame.iloc[at], frame.iloc[[at]]
-        assert_array_equal(nb.predict_proba(row), nb.predict_proba(alone))
-        assert_array_equal(nb.predict(row), nb.predict(alone))
-        assert_array_equal(nb.explain(row).scores, nb.explain(alone).scores)
-        counted = nb.counts_
-        assert nb.partial_fit(row, str(Y[at])).counts_ == counted + nv.count(alone, [Y[at]], schema=nb.schema_)
-        assert nb.forget(row, [Y[at]]).counts_ == counted
-    numbers = nv.NaiveBayes(model=model).fit(frame[["x", "code"]], Y)
-    assert_array_equal(numbers.predict_proba(frame[["x", "code"]].iloc[4]), numbers.predict_proba(frame.iloc[[4]]))
-    with pytest.raises(InvalidInput, match="Expected 2D array"):
-        numbers.predict(frame["x"])  # a column is no row
-    with pytest.raises(InvalidInput, match="The table has no column 'code'"):
-        numbers.predict(frame.iloc[4][["x", "word"]])
-
-
-def test_a_series_of_texts_is_a_column_of_texts():
-    """Also where the only column is called 0, as the first text is by its index."""
-    texts = pd.Series(["free money now", "see you at noon", "money for you", "noon again"])
-    nb = nv.NaiveBayes().fit(texts, ["spam", "ham", "spam", "ham"])
-    assert len(nb.predict(texts)) == 4
-    named = nv.NaiveBayes().fit(pd.DataFrame({0: texts}), ["spam", "ham", "spam", "ham"])
-    assert len(named.predict(texts)) == 4
-
-
 @pytest.mark.parametrize(
     ("cells", "words"),
     [
@@ -175,13 +145,6 @@ def test_a_series_of_texts_is_a_column_of_texts():
 def test_cells_that_are_no_values_are_named_with_row_and_column(cells, words):
     with pytest.raises(InvalidInput, match=words):
         nv.NaiveBayes().fit(pd.DataFrame({"c": pd.Series(cells), "x": X}), Y)
-
-
-@pytest.mark.parametrize("kind", [pl.Struct({"a": pl.Int64}), pl.List(pl.Int64)], ids=str)
-def test_nested_columns_of_polars_are_refused(kind):
-    cells = [{"a": 1}] * ROWS if isinstance(kind, pl.Struct) else [[1]] * ROWS
-    with pytest.raises(InvalidInput, match=r"Column 'c' holds .*Take it apart into columns of their own"):
-        nv.NaiveBayes().fit(pl.DataFrame({"c": pl.Series(cells, dtype=kind), "x": X}), Y)
 
 
 @pytest.mark.parametrize("kind", [pd.Timestamp, lambda day: pd.Period(str(day), freq="D")], ids=["times", "periods"])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 from naively.errors import InvalidInput, InvalidSetting, NumberTooLarge
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
@@ -90,33 +90,6 @@ def test_rows_that_cannot_be_counted_are_refused(classifier, kind):
     assert vars(nb) == vars(classifier())
     with refused(words + "|X has . features?, but", (ValueError, TypeError)):
         classifier().fit(ROWS, CLASSES).predict(X)
-
-
-@pytest.mark.parametrize("classifier", [MultinomialNB, ComplementNB, CategoricalNB])
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_negative_counts_are_refused(classifier, kind):
-    """Words and codes cannot be less than none."""
-    words = "Sparse data was passed" if classifier is CategoricalNB and kind is not np.asarray else "Negative values in"
-    with refused(words, (ValueError, TypeError)):
-        classifier().fit(kind(with_cell(-1)), CLASSES)
-
-
-@each_of_all
-def test_as_many_rows_as_classes_are_needed(classifier):
-    """Rows and labels of different number are an error that names both numbers."""
-    with refused(r"inconsistent numbers of samples: \[12, 5\]"):
-        classifier().fit(ROWS, CLASSES[:5])
-
-
-@each_of_all
-def test_another_number_of_columns_is_refused(classifier):
-    """Predicting or learning from other columns than before is an error that names both numbers."""
-    nb = classifier().fit(ROWS, CLASSES)
-
-    with refused(f"X has 2 features, but {classifier.__name__} is expecting 3 features"):
-        nb.predict(ROWS[:, :2])
-    with refused("X has 2 features, but"):
-        nb.partial_fit(ROWS[:, :2], CLASSES)
 
 
 @each_of_all
@@ -230,19 +203,6 @@ def test_sparse_matrices_of_every_form_are_read(classifier, form, kind):
     assert_allclose(answer(classifier, kind(ROWS).asformat(form)), answer(classifier), rtol=1e-12)
 
 
-@each_wide
-def test_unsorted_and_repeated_entries_are_summed_and_left_alone(classifier):
-    """Entries in any order, some of them twice, count as their sum; the user's matrix stays as it is."""
-    parts = np.array([1.0, 2, 3, 1, 1]), np.array([2, 0, 1, 1, 0]), np.array([0, 2, 5, *[5] * 10])
-    X = sparse.csr_array(tuple(part.copy() for part in parts), shape=(12, 3))
-    for part in (X.data, X.indices, X.indptr):
-        part.flags.writeable = False
-
-    assert_allclose(answer(classifier, X), answer(classifier, X.toarray()), rtol=1e-12)
-    for part, before in zip((X.data, X.indices, X.indptr), parts, strict=True):
-        assert_array_equal(part, before)
-
-
 @pytest.mark.parametrize("classifier", DENSE)
 def test_sparse_rows_are_refused_where_zeros_matter(classifier):
     """GaussianNB and CategoricalNB need dense rows, and say so."""
@@ -294,42 +254,6 @@ def test_labels_that_are_no_classes_are_refused(classifier, kind):
 
     with refused(words, (ValueError, TypeError)):
         classifier().fit(ROWS, y)
-
-
-@each_of_all
-def test_a_column_of_labels_warns(classifier):
-    """Labels as a column are taken, with scikit-learn's warning."""
-    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
-        classifier().fit(ROWS, CLASSES[:, None])
-
-
-UNKNOWN_LABELS = {
-    "numbers": (
-        [0, 1],
-        np.array([0, 5] * 6),
-        r"The target label\(s\) \[5\] in y do not exist in the initial classes \[0 1\]",
-    ),
-    "beyond": ([0, 1], np.array([-9, 10**9] * 6), r"\[ *-9 1000000000\] in y do not exist"),
-    "fractions": ([0, 1], np.array([0, 0.5] * 6), r"\[0.5\] in y do not exist"),
-    "texts for numbers": ([0, 1], np.array(["0", "1"] * 6), r"\['0' '1'\] in y do not exist"),
-    "numbers for texts": (
-        ["0", "1"],
-        np.array([0, 1] * 6),
-        r"\[0 1\] in y do not exist in the initial classes \['0' '1'\]",
-    ),
-    "texts": (["a", "b"], np.array(["a", "zebra"] * 6), r"\['zebra'\] in y do not exist"),
-    "a mixture": (["a", "b"], np.array(["a", 1] * 6, object), "labels must be all numbers or all texts"),
-}
-
-
-@each_of_all
-@pytest.mark.parametrize("kind", UNKNOWN_LABELS)
-def test_unknown_labels_are_refused_in_a_batch(classifier, kind):
-    """partial_fit names the labels that were not declared."""
-    classes, y, words = UNKNOWN_LABELS[kind]
-
-    with refused(words, InvalidInput):
-        classifier().partial_fit(ROWS, y, classes=classes)
 
 
 @each_of_all

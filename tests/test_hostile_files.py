@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 import duckdb
 import pandas as pd
 import polars as pl
@@ -16,7 +14,6 @@ from numpy.testing import assert_array_equal
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
 from naively.files import columns as columns
-from naively.files import delimited
 from naively.files import file as read
 from naively.files import typed as typed_files
 
@@ -77,22 +74,6 @@ RIGHT = {
 def test_files_of_every_dialect_are_read(kind, tmp_path):
     data, how, expected = RIGHT[kind]
     assert table_of(write(tmp_path, data), **how) == expected
-
-
-def test_files_with_odd_names_are_read(tmp_path):
-    """Names that mean something to a shell, to SQL or to a glob."""
-    for name in ("it's.csv", "a b.csv", "a[1].csv", "50%.csv", "naïve 天.csv", "no ending"):
-        assert table_of(write(tmp_path, "x,y\n1,a\n", name)) == {"x": [1], "y": ["a"]}, name
-
-
-def test_columns_with_odd_names_are_read(tmp_path):
-    path = write(tmp_path, 'select,"it\'s","a ""b""","x.y","",天\n1,2,3,4,5,a\n1,2,3,4,6,b\n')
-    names = ("select", "it's", 'a "b"', "x.y", "column 5", "天")
-
-    assert nv.File(path).columns() == names
-    assert nv.NaiveBayes().fit(path, target="天").predict(path).tolist() == ["a", "b"]
-    lines = write(tmp_path, '{"it\'s": 1, "a \\"b\\"": "q", "y": "a"}\n', "t.jsonl")
-    assert table_of(lines) == {"it's": [1], 'a "b"': ["q"], "y": ["a"]}
 
 
 def test_types_of_a_database_are_read(tmp_path):
@@ -213,14 +194,6 @@ def test_names_of_columns_that_are_not_there_are_refused(tmp_path):
         nv.count([path, tmp_path / "z.csv"], target="label")
 
 
-@pytest.mark.parametrize(("weight", "found"), [("-1", "-1"), ("", "missing"), ("inf", "inf"), ("1e200", "1e+200")])
-def test_weights_that_are_none_are_refused(weight, found, tmp_path):
-    path = write(tmp_path, f"x,w,y\n1,1.5,a\n2,{weight},b\n")
-    words = rf"row 1: its weight in column 'w' is {found.replace('+', '[+]')}; a row weighs a finite number"
-    with pytest.raises(InvalidInput, match=words):
-        nv.NaiveBayes().fit(path, target="y", sample_weight="w")
-
-
 def test_numbers_that_cannot_be_counted_are_refused_with_their_row(tmp_path, monkeypatch):
     """The row is counted from the first of the file, in whatever block it comes."""
     rows = read.ROWS + 5
@@ -233,16 +206,6 @@ def test_numbers_that_cannot_be_counted_are_refused_with_their_row(tmp_path, mon
     nb = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["a", "b"])
     with pytest.raises(InvalidInput, match=rf"t\.csv, row {rows}, column 'x' holds infinity"):
         nb.predict(write(tmp_path, "x\n" + "1.5\n" * rows + "inf\n"))
-
-
-def test_a_refused_file_changes_nothing(tmp_path):
-    nb = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["a", "b"])
-    before = nb.counts_
-    path = write(tmp_path, "x,y\n" + "1.5,a\n" * (read.ROWS + 5) + "inf,b\n")
-    for ask in (nb.partial_fit, nb.fit, nb.forget):
-        with pytest.raises(InvalidInput, match="infinity"):
-            ask(path, target="y")
-        assert nb.counts_ == before
 
 
 def test_columns_that_cannot_be_counted_are_refused_unless_left_out(tmp_path):
@@ -376,41 +339,12 @@ HEADERS = ["PAR1,PAR2,y", "species,DUCKS,y", "GIF89a,b,y", "GIF87a,b,y", "ORC,b,
 
 
 @pytest.mark.parametrize("header", HEADERS)
-@pytest.mark.parametrize("how", [{}, {"format": "csv"}], ids=["by itself", "as asked"])
-def test_names_of_columns_do_not_make_a_text_a_binary_file(tmp_path, header, how):
-    path = write(tmp_path, f"{header}\n1,2,u\n3,4,v\n")
-    assert list(table_of(path, **how).values()) == [[1, 3], [2, 4], ["u", "v"]]
-
-
-@pytest.mark.parametrize("header", HEADERS)
 def test_a_text_in_an_older_encoding_is_read_as_the_text_it_is_declared_to_be(tmp_path, header):
     path = write(tmp_path, f"{header}\n1,é,u\n3,à,v\n".encode("latin-1"))
     assert list(table_of(path, format="csv", encoding="latin-1").values())[1] == ["é", "à"]
 
 
 # -- cells of delimited text -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cell", ["007", "-007", "00.5"])
-@pytest.mark.parametrize("beside", ["5", "NA", " 5"])
-def test_a_number_with_zeros_before_it_is_refused_whatever_its_neighbours_are(tmp_path, monkeypatch, cell, beside):
-    """What no number is written like is none in a block of plain numbers, too."""
-    monkeypatch.setattr(columns, "LOOKED_AT", 40)
-    monkeypatch.setattr(delimited, "FEWEST", 1)
-    path = write(tmp_path, "x,y\n" + "1,u\n2,v\n" * 20 + f"{beside},u\n{cell},v\n")
-    with pytest.raises(UnreadableRows, match=f"line 43: column 'x' holds '{cell}' here"):
-        list(nv.File(path).batches())
-
-
-@pytest.mark.parametrize("how", [{"thousands": "."}, {"decimal": ","}, {"decimal": ",", "thousands": "."}])
-def test_a_sheet_has_numbers_whatever_is_declared_of_how_texts_are_written(tmp_path, how):
-    rows = [["x", "w", "y"], *[[1234.5 + at, 0.5, at % 2] for at in range(8)]]
-    path = workbook(tmp_path / "t.xlsx", rows)
-    assert table_of(path, **how)["x"] == [1234.5 + at for at in range(8)]
-    nb = nv.NaiveBayes(model="textbook")
-    done = nv.fit_files(nb, nv.File(path, **how), "y", weight="w")
-    assert done.rows == 8
-    assert nb.classes_.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("kind", ["whole", "number", "boolean", "time"])
@@ -438,25 +372,6 @@ def test_texts_have_levels_that_are_numbers_in_memory_as_in_a_file(tmp_path, fra
 
 
 # -- classes -----------------------------------------------------------------------------------------------------------
-
-DAYS = [dt.date(2024, 1, 1), dt.date(2024, 1, 2)] * 20
-DATED = pa.table({"x": [at % 2 + at / 100 for at in range(40)], "y": pa.array(DAYS)})
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        DATED["y"],
-        DATED["y"].cast(pa.date64()).combine_chunks(),
-        pl.Series(DAYS),
-        pd.Series(DAYS, dtype=pd.ArrowDtype(pa.date32())),
-    ],
-    ids=["Arrow", "date64", "Polars", "pandas"],
-)
-def test_dates_are_classes_whatever_holds_them(y):
-    nb = nv.NaiveBayes().fit({"x": DATED["x"]}, y)
-    assert nb.classes_.tolist() == DAYS[:2]
-    assert nb.predict({"x": [0.1, 1.2]}).tolist() == DAYS[:2]
 
 
 # -- numbers and classes as the kernels read them ----------------------------------------------------------------------

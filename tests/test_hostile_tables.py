@@ -108,13 +108,6 @@ def test_empty_tables_are_refused(kind):
     survives(one([1, 2, 3, 4]), lambda nb: nb.predict(X), other)
 
 
-@pytest.mark.parametrize("row", [{}, [{}], [{"y": 1}]])
-def test_a_row_without_the_columns_is_refused(row):
-    """A dict that lacks a column that no other row has is an error, not a missing value."""
-    with refused("no column 'x'"):
-        one([1, 2, 3, 4]).predict(row)
-
-
 # -- names ------------------------------------------------------------------------------------------------------------
 
 TWICE = {
@@ -149,17 +142,6 @@ def test_columns_may_have_odd_names(names):
 # -- columns without anything -----------------------------------------------------------------------------------------
 
 
-def test_a_column_without_any_value_is_empty_unless_declared_otherwise():
-    """Its kind cannot be seen; once texts came, numbers are refused."""
-    nb = one([None] * 4)
-
-    assert nb.schema_["x"].type == "empty"
-    assert nb.partial_fit(TEXTS, Y).counts_.columns["x"].values.labels == ("blue", "red", None)
-    survives(nb, lambda nb: nb.partial_fit(NUMBERS, Y), "Column 'x' held text .* and now holds numbers")
-    told = one([None] * 4, families={"x": "categorical"})
-    assert told.schema_["x"].family == nv.Categorical()
-
-
 @pytest.mark.parametrize("missing", ["skip", "value"])
 @pytest.mark.parametrize("estimate", ["bayes", "mle"])
 def test_a_row_without_any_value_has_the_prior(missing, estimate):
@@ -174,17 +156,6 @@ def test_a_row_without_any_value_has_the_prior(missing, estimate):
 
 
 # -- few rows, few classes, many of both ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
-def test_one_row_is_enough(estimate):
-    """Its class is certain, near it and far from it, for values met and never seen."""
-    nb = NaiveBayes(estimate=estimate).fit({"x": [1.0], "colour": ["red"], "flag": [True]}, ["only"])
-
-    asked = {"x": [1.0, 1e9, None], "colour": ["red", "puce", None], "flag": [True, False, None]}
-    assert_array_equal(nb.predict_proba(asked), np.ones((3, 1)))
-    assert list(nb.predict(asked)) == ["only"] * 3
-    assert "1 rows, 1 classes" in nb.summary()
 
 
 # -- cells of odd types -----------------------------------------------------------------------------------------------
@@ -377,19 +348,6 @@ def test_dates_durations_and_times_of_day_are_seconds(values, seconds, make):
     assert_array_equal(nb.predict_proba({"x": values[1]}), nb.predict_proba({"x": [values[1]]}))
 
 
-@pytest.mark.parametrize("make", [list, pd.Series, pl.Series, pa.array], ids=["list", "pandas", "Polars", "Arrow"])
-def test_decimals_are_numbers(make):
-    """Money is counted as numbers, or as labels if told so."""
-    values = [Decimal("1.50"), Decimal("2.5"), Decimal("0.25"), None]
-    floats = [1.5, 2.5, 0.25, None]
-
-    assert one(make(values)).schema_["x"].type == "number"
-    assert one(make(values)).counts_ == one(floats).counts_
-    labelled = one(make(values), families={"x": "categorical"})
-    assert labelled.counts_ == one(floats, families={"x": "categorical"}).counts_
-    assert_array_equal(labelled.predict_proba({"x": Decimal("1.5")}), labelled.predict_proba({"x": [1.5]}))
-
-
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 REFUSED_LABELS = {
@@ -434,14 +392,6 @@ def test_labels_that_are_no_classes_are_refused(kind):
     if y is not None:
         survives(one([1.0, 2, 3, 4]), lambda nb: nb.partial_fit(NUMBERS, y), words)
         survives(one([1.0, 2, 3, 4]), lambda nb: nb.forget(NUMBERS, y), words)
-
-
-def test_labels_of_another_type_than_before_are_refused():
-    """Texts and numbers cannot be classes of one model, whenever they come."""
-    survives(one([1, 2, 3, 4]), lambda nb: nb.partial_fit({"x": 1}, 7), "labels .*texts.* 7|labels must be all")
-    numbered = NaiveBayes().fit(NUMBERS, [1, 2, 1, 2])
-    survives(numbered, lambda nb: nb.partial_fit({"x": 1}, "seven"), "labels .*seven|labels must be all")
-    survives(numbered, lambda nb: nb.partial_fit({"x": 1}, 1, classes=["seven"]), "labels .*seven|labels must be all")
 
 
 def test_a_target_that_is_no_column_is_refused():

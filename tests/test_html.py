@@ -2,7 +2,6 @@
 
 import re
 from html.parser import HTMLParser
-from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -158,38 +157,4 @@ def test_pictures_are_well_formed_without_styles_scripts_or_links(name):
     assert "inf" not in PICTURES[name]
 
 
-def test_areas_of_a_histogram_are_the_proportions():
-    """Whatever the widths of the bins."""
-    edges, (line, _) = pictures.histogram_lines(BINS)
-    areas = [y * (right - left) for y, (left, right) in zip(line, pairwise(edges), strict=True)]
-    assert areas == pytest.approx([0.2, 0.5, 0.3])
-    path = ElementTree.fromstring(PICTURES["bins"])[0].get("d")
-    steps = [(float(dy), float(width)) for dy, width in re.findall(r"v(-?\d+)h(\d+)", path)]
-    heights = [-sum(dy for dy, _ in steps[: at + 1]) for at in range(len(steps))]
-    drawn = [height * width for height, (_, width) in zip(heights, steps, strict=True)]
-    assert [area / sum(drawn) for area in drawn] == pytest.approx([0.2, 0.5, 0.3], abs=0.02)
-
-
 # -- the style sheet ---------------------------------------------------------------------------------------------------
-
-
-def test_rules_are_nested_and_reach_nothing_outside():
-    """So that a view changes nothing else in a notebook, and asks for nothing."""
-    css = style.notebook_css()
-    theme, _, nested = css.partition(".naively.naively.naively{")
-    selectors = re.findall(r"([^{}]+)\{[^{}]*\}", re.sub(r"@media[^{]*\{", "", theme))
-    assert selectors
-    assert all(".naively" in selector for selector in selectors)
-    depths = [nested[: at + 1].count("{") - nested[: at + 1].count("}") for at in range(len(nested))]
-    assert min(depths[:-1]) >= 0  # all rules are within it: it ends where the sheet ends
-    assert depths[-1] == -1
-    assert not re.search(r"url\(|@import|@font-face|http|expression", css)
-    assert len(css) < 9000
-
-
-def test_the_theme_of_a_notebook_comes_before_that_of_the_system():
-    css = style.theme_css(".naively", in_notebook=True)
-    for place in (*style.LIGHT_PLACES, *style.DARK_PLACES):
-        assert f"{place} .naively" in css
-    assert (css.count(style.LIGHT.background), css.count(style.DARK.background)) == (1, 2)
-    assert style.theme_css(":root").count("prefers-color-scheme") == 1

@@ -1,6 +1,5 @@
 """Mutual information of a column and the class: counted, corrected for chance, the same for every model."""
 
-import pickle
 from math import log2
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn.feature_selection import RFE, SelectFromModel
 
 import naively as nv
 from naively.errors import InvalidInput
-from naively.stats.mutual_information import entropy
 
 from .tables import instructions
 
@@ -59,19 +57,6 @@ def test_noise_of_any_shape_tells_nothing(model):
     assert all(0 <= found[name] <= max(3 * error[name], 0.003) for name in found), found
 
 
-@each_model
-def test_a_column_that_determines_the_class_has_its_entropy(model):
-    """As labels, as numbers, as codes, with bins and as numbers of events."""
-    y = labels(600)
-    told = y == "yes"
-    table = {"label": np.where(told, "a", "b"), "number": told * 2.5, "code": told.astype(int), "flag": told}
-    families = {"code": "poisson"}
-
-    found, _ = bits(nv.NaiveBayes(model=model, families=families).fit(pd.DataFrame(table), y))
-
-    assert found == pytest.approx(dict.fromkeys(table, entropy(np.bincount(told).astype(float))), abs=1e-9)
-
-
 @pytest.mark.parametrize("rows", [400, 4_000])
 @pytest.mark.parametrize("apart", [0.5, 1.0, 2.0])
 def test_the_figure_is_that_of_the_distributions(rows, apart):
@@ -104,17 +89,6 @@ def test_all_models_and_sources_agree(tmp_path):
         assert found == pytest.approx(first, abs=1e-9)
 
 
-def test_a_model_keeps_its_figures_and_no_rows(tmp_path):
-    """Saved, loaded and pickled, figures stay; the rows they were measured on are in no file."""
-    nb = nv.NaiveBayes(model="textbook").fit(noisy(), labels(2_000))
-    size = len(pickle.dumps(nv.NaiveBayes(model="textbook").fit(noisy()[["normal", "Cauchy"]], labels(2_000))))
-    nb.save(tmp_path / "m.parquet")
-
-    for other in (nv.load(tmp_path / "m.parquet"), pickle.loads(pickle.dumps(nb))):
-        pd.testing.assert_frame_equal(other.importance(), nb.importance())
-    assert size < 5_000
-
-
 def test_counts_made_elsewhere_have_figures_of_what_was_counted():
     """Moments do not tell what a number says; values do."""
     nb = nv.NaiveBayes(model="textbook").fit({"x": [1.0, 2, 3, 4] * 20, "label": list("abab") * 20}, list("abab") * 20)
@@ -125,16 +99,6 @@ def test_counts_made_elsewhere_have_figures_of_what_was_counted():
     assert bits(nv.merge([nb, nb]))[0]["x"] == bits(nb)[0]["x"]
     with pytest.raises(InvalidInput, match="no mutual information of 'x'"):
         _ = other.feature_importances_
-
-
-def test_a_missing_value_tells_nothing_unless_it_is_a_value():
-    """Half the rows have a number that determines the class; with missing="value" what is missing tells the rest."""
-    y = np.array(["a", "b", "c", "c"] * 100)
-    table = {"x": np.array([1.0, 2.0, np.nan, np.nan] * 100), "s": np.array(["u", "v", None, None] * 100, dtype=object)}
-
-    for missing, expected in (("skip", 0.5), ("value", 1.5)):
-        found, _ = bits(nv.NaiveBayes(model="textbook", missing=missing).fit(table, y))
-        assert found == pytest.approx({"x": expected, "s": expected}, abs=1e-9)
 
 
 def test_weights_are_rows():
@@ -209,20 +173,6 @@ def test_columns_are_selected_by_scikit_learn(model, as_array):
 
 
 # -- wide tables -------------------------------------------------------------------------------------------------------
-
-
-def test_a_summary_shows_the_strongest_of_many_columns():
-    """And says where the others are; no column costs more than another."""
-    rng = np.random.default_rng(9)
-    y = rng.integers(0, 2, 100)
-    X = rng.normal(size=(100, 1_500))
-    X[:, 700] += 5 * y
-    lines = nv.NaiveBayes(model="textbook").fit(X, y).summary().splitlines()
-
-    assert lines[1] == "Mutual information of each column and the class:"
-    assert "x700" in lines[2]
-    assert len([line for line in lines if " bits  x" in line]) == 30
-    assert "… and 1,470 more columns: importance()" in lines
 
 
 def test_the_work_of_a_summary_and_of_an_explanation_is_proportional_to_the_columns():

@@ -245,29 +245,6 @@ def test_a_missing_cell_and_a_given_prior_are_certain(prior):
     np.testing.assert_allclose(low, nb.predict_proba(dict.fromkeys(table)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("family", ["categorical", "bernoulli", "words"])
-def test_without_smoothing_a_value_without_rows_is_ruled_out_for_certain(family):
-    """λ = 0 leaves no doubt about what was never seen; under mle with λ = 1 there is some."""
-    column = ["a", "a", "b"] * 4 if family == "categorical" else np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]] * 4)
-    ask = ["b"] if family == "categorical" else np.array([[1.0, 1.0]])
-    nb = book(families=named({"x": family}), estimate="mle", smoothing=0.0).fit({"x": column}, ["no", "no", "yes"] * 4)
-    low, high = nb.predict_interval({"x": ask})
-    assert (low[0].tolist(), high[0].tolist()) == ([0.0, 1.0], [0.0, 1.0])
-    low, high = nb.set_params(smoothing=1.0).predict_interval({"x": ask})
-    assert low[0, 0] == 0.0  # mle says so, and the interval holds it
-    assert 0.05 < high[0, 0] < 0.9
-
-
-@pytest.mark.parametrize("far", [1e3, 1e80, 1e149])
-def test_numbers_far_from_all_rows_stay_within_0_and_1(far):
-    table = {"x": [1.0, 2.0, 3.0, 9.0, 8.0], "n": [1, 0, 2, 5, 4], "same": [4.0] * 5}
-    nb = book(families={"n": "poisson"}).fit(table, ["a", "a", "b", "b", "c"])
-    for row in ({"x": far, "n": 1, "same": 4.0}, {"x": -far, "n": far, "same": far}):
-        low, high = nb.predict_interval(row)
-        assert np.isfinite([low, high]).all()
-        assert (low <= high).all()
-
-
 @pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.9", True], ids=repr)
 def test_what_is_no_level_and_what_cannot_be_scored_is_refused(level):
     nb = book().fit({"x": [1.0, 2.0]}, ["a", "b"])

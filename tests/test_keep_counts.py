@@ -14,7 +14,6 @@ from numpy.testing import assert_array_equal
 
 import naively as nv
 from naively.counting import files as engine
-from naively.data import model_file as store
 from naively.errors import CombinedWeightsWarning, InvalidInput, InvalidSetting
 from naively.estimator import cached_counts
 
@@ -282,11 +281,6 @@ def test_shares_that_mean_nothing_are_refused(fade, learnable_folder, tmp_path):
         fitted_default(learnable_folder, tmp_path / "kept", fade=fade)
 
 
-def test_fading_needs_counts_of_each_file(learnable_folder):
-    with pytest.raises(InvalidSetting, match=r"fade=0.5 needs keep_counts"):
-        nv.fit_files(nv.NaiveBayes(), learnable_folder, "label", fade=0.5)
-
-
 # -- folds -------------------------------------------------------------------------------------------------------------
 
 
@@ -315,37 +309,7 @@ def test_scores_of_a_sample_come_close(learnable_folder, tmp_path, keep):
     assert done.textbook_scores.accuracy == pytest.approx(every.accuracy, abs=0.1)
 
 
-@pytest.mark.parametrize(
-    ("how", "words"),
-    [
-        ({"model": "textbook"}, "model='textbook' keeps counts alone"),
-        ({"keep_rows": False}, "keep_rows=False keeps no row"),
-    ],
-)
-def test_scores_need_rows(how, words, learnable_folder, tmp_path):
-    with pytest.raises(InvalidSetting, match=words):
-        fitted_default(learnable_folder, tmp_path / "kept", cv=4, **how)
-
-
 # -- what the folder holds ---------------------------------------------------------------------------------------------
-
-
-def rows_in(path):
-    """Return how many rows a file of the folder holds."""
-    return store.rows_of_bytes(store.read_model(path).parts["rows"]).frame.rows
-
-
-def test_a_folder_without_rows_holds_none(learnable_folder, tmp_path):
-    with_rows, _ = fitted_default(learnable_folder, tmp_path / "rows")
-    with pytest.warns(CombinedWeightsWarning, match="what was fitted is that of the largest model"):
-        nb, _ = fitted_default(learnable_folder, tmp_path / "kept", keep_rows=False)
-    for path in (tmp_path / "kept").glob("*.parquet"):
-        assert "rows" not in store.read_model(path).parts
-    for path in (tmp_path / "rows").glob("*.parquet"):
-        assert rows_in(path) == EACH
-    assert nb.kept_rows_.rows == 0
-    assert nb.counts_.rows.sum() == DAYS * EACH
-    assert nb.counts_.columns["size"].agrees(with_rows.counts_.columns["size"])
 
 
 @pytest.mark.parametrize(
@@ -364,16 +328,6 @@ def test_what_is_kept_is_not_mixed(first, then, words, learnable_folder, tmp_pat
         fitted_default(learnable_folder, tmp_path / "kept", **first)
     with pytest.raises(InvalidSetting, match=words):
         fitted_default(learnable_folder, tmp_path / "kept", **then)
-
-
-def test_damaged_rows_are_counted_anew(learnable_folder, tmp_path):
-    kept = tmp_path / "kept"
-    nb, _ = fitted_default(learnable_folder, kept)
-    damaged = sorted(kept.glob("*.parquet"))[2]
-    damaged.write_bytes(damaged.read_bytes()[:-100])
-    again, done = fitted_default(learnable_folder, kept)
-    assert len(done.read) == 1
-    assert_array_equal(again.predict_proba(LEARNABLE), nb.predict_proba(LEARNABLE))
 
 
 def test_a_column_of_too_many_values_is_in_no_model(learnable_folder, tmp_path, monkeypatch):
@@ -473,23 +427,3 @@ def test_rows_that_are_not_there_are_refused():
     assert "--keep-rows: the textbook model needs no row" in bad(2, *book, *to)
     assert "--keep-rows writes rows into the model file" in bad(2, "fit", "a.csv", "-t", "label", "--keep-rows")
     assert not Path("never.parquet").exists()
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("among_models")
-def test_counts_are_kept_by_file_with_the_default_model(tmp_path):
-    days, out = tmp_path / "days", tmp_path / "m.parquet"
-    days.mkdir()
-    for day in range(3):
-        cases.write_csv(days / f"{day}.csv", LEARNABLE.slice(EACH * day, EACH))
-    how = ("fit", days, "-t", "label", "-o", out, "--keep-counts", tmp_path / "kept")
-    said = told(*how, "--cv", "3", "--fade", "0.5")
-    assert said["rows"] == pytest.approx(EACH * 1.75)
-    assert 0 < said["scores"]["log_loss"] < said["textbook_scores"]["log_loss"] + 0.1
-    assert nv.load(out).kept_rows_.rows == 0
-    assert told(*how, "--keep-rows")["read"] == []
-    assert nv.load(out).kept_rows_.rows == 3 * EACH
-    said = bad(2, *how, "--no-keep-rows")
-    assert "keeps counts with --keep-rows, and now --no-keep-rows. Use the same, or another folder." in said
-    assert "--fade" in bad(2, *how, "--fade", "2")
-    assert "--fade 0.5 needs --keep-counts" in bad(2, "fit", days, "-t", "label", "--fade", "0.5")

@@ -35,25 +35,7 @@ def table(n=N, seed=0):
     return pd.DataFrame({"size": y + rng.normal(size=n), "colour": colour}), y.astype(str)
 
 
-def kept_of(nb):
-    """Return the numbers of the rows that a model keeps."""
-    source = nb.fitted_.state.kept.rows().source
-    return source.columns["size"].numbers(0, source.rows)
-
-
 # -- weights -----------------------------------------------------------------------------------------------------------
-
-
-def test_faded_rows_of_a_sample_are_forgotten(keep):
-    keep(KEPT)
-    X, y = table()
-    nb = 0.5 * nv.NaiveBayes().fit(X, y)
-    gone = X["size"].to_numpy()[: N // 2]
-    assert np.isin(kept_of(nb), gone).any()
-    nb.forget(X[: N // 2], y[: N // 2], sample_weight=np.full(N // 2, 0.5))
-    assert not np.isin(kept_of(nb), gone).any()
-    assert len(kept_of(nb)) > KEPT / 3
-    assert nb.counts_.rows.sum() == N / 4
 
 
 @pytest.mark.parametrize("kept", [KEPT, N])
@@ -63,30 +45,6 @@ def test_faded_rows_are_known_to_calibrate(kept, keep):
     nb = 0.5 * nv.NaiveBayes().fit(X, y)
     p = nb.predict_proba(X)
     assert nb.calibrate(X, y, sample_weight=np.full(N, 0.5)).predict_proba(X).shape == p.shape
-
-
-@pytest.mark.filterwarnings("ignore::naively.WeightWarning")
-@pytest.mark.parametrize("weight", [0.01, 1000.0])
-def test_a_model_is_fitted_anew_by_the_weight_of_the_rows_that_came(weight):
-    (X, y), (more, labels) = table(), table(N, 1)
-    weights = np.full(N, weight)
-    nb = nv.NaiveBayes().fit(X, y, sample_weight=weights)
-    nb.predict(X)
-    nb.partial_fit(more, labels, sample_weight=weights)
-    whole = nv.NaiveBayes().fit(pd.concat([X, more]), [*y, *labels], sample_weight=[*weights, *weights])
-    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::naively.CombinedWeightsWarning")
-def test_of_models_without_rows_that_one_answers_whose_rows_weigh_most():
-    (X, y), (more, labels) = table(1000), table(800, 1)
-    old = nv.NaiveBayes().fit(X, y).drop_rows()
-    new = nv.NaiveBayes().fit(more, labels).drop_rows()
-    for weight, heaviest in ((1.0, old), (0.5, new)):
-        for parts in ((weight * old, new), (new, weight * old)):
-            merged = nv.merge(*parts)
-            assert merged.counts_.rows.sum() == 1000 * weight + 800
-            assert merged.tuning_.learned.weights == heaviest.tuning_.learned.weights
 
 
 def test_classes_may_weigh_nothing_in_models_that_are_merged(keep):

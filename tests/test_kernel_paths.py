@@ -12,7 +12,6 @@ import pytest
 
 import naively as nv
 from naively import _kernels as kernels
-from naively.errors import InvalidInput, RowRefused
 from naively.model.column_parts import LABELS
 
 from .kernel_cases import THREADS, Rows, assert_near, csr, padded, reading, sums_of
@@ -102,43 +101,6 @@ def test_codes_are_counted_in_pieces_by_any_threads(dtype, layout, spread, weigh
     )
     wanted = code_counts(rows, offsets)
     assert_near(found, 2 + wanted, 2 + wanted, 0.0 if weighing == "none" else 1e-12)
-
-
-# A type of codes, the size of its column, a code that has no place there, and one that has.
-EDGES = [
-    ("uint8", 255, 255, 254),
-    ("uint8", 1, 255, 0),
-    ("uint8", 1, 1, 0),
-    ("int32", 3, 3, 2),
-    ("int32", 3, 2**31 - 1, 2),
-    ("int64", 3, 3, 2),
-    ("int64", 3, 2**31, 0),
-    ("int64", 3, 2**32, 0),  # 32 bits of it would be 0, and have a place
-    ("int64", 3, 2**32 + 2, 1),
-    ("int64", 3, 2**63 - 1, 2),
-]
-
-
-@pytest.mark.parametrize("rows", [7, ROWS])
-@pytest.mark.parametrize("layout", ["C", "F"])
-@pytest.mark.parametrize(("dtype", "size", "outside", "inside"), EDGES)
-def test_codes_at_the_edge_are_distinguished(dtype, size, outside, inside, layout, rows):
-    """The last code has a place and the first beyond has none; a row of no weight may hold anything."""
-    x, y, offsets = np.zeros((rows, COLUMNS), dtype), np.zeros(rows, np.int32), np.arange(COLUMNS + 1) * size
-    shape, row = (COLUMNS * size, 2), rows // 2
-
-    def call(counts: np.ndarray, threads: int, weights: Any = None) -> int:
-        return kernels.count_codes(laid_out(x, layout), y, weights, False, offsets, counts, threads)
-
-    x[row, COLUMNS - 1] = inside
-    found = counted(call, shape, 0.0)
-    assert found.sum() == rows * COLUMNS
-    assert found[(COLUMNS - 1) * size + inside, 0] == (1 if inside else rows)
-
-    x[[row, rows - 1], COLUMNS - 1] = outside
-    assert refused(call, shape) == row
-    weights = np.where(np.isin(np.arange(rows), [row, rows - 1]), 0.0, 1.0)
-    assert counted(lambda counts, threads: call(counts, threads, weights), shape, 0.0).sum() == (rows - 2) * COLUMNS
 
 
 # -- sparse rows, class by class ---------------------------------------------------------------------------------------
@@ -254,44 +216,6 @@ def test_numbers_of_any_layout_are_scored(rows, dtype, layout):
 # -- shapes at the edge ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["codes", "dense"])
-def test_rows_are_counted_in_rounds_by_any_threads(kind):
-    """Of a table too large to have two of, all rows are one piece, counted in several rounds."""
-    rows, columns, classes = 2_100, 53_000, 20
-    y = np.random.default_rng(9).integers(0, classes, rows).astype(np.int32)
-    met = np.bincount(y, minlength=classes)
-    if kind == "codes":  # all rows are one in memory
-        x, offsets = np.broadcast_to(np.zeros(columns, np.uint8), (rows, columns)), np.arange(columns + 1)
-        found = counted(
-            lambda n, threads: kernels.count_codes(x, y, None, False, offsets, n, threads), (columns, classes)
-        )
-        np.testing.assert_array_equal(found, np.broadcast_to(2 + met, found.shape))
-    else:
-        x = np.broadcast_to(np.ones(columns, np.float32), (rows, columns))
-        found = counted(lambda n, threads: kernels.count_dense(x, y, None, None, 0.0, n, threads), (classes, columns))
-        np.testing.assert_array_equal(found.T, np.broadcast_to(2 + met, (columns, classes)))
-
-
-@pytest.mark.parametrize("rows", [3, 70_000])
-@pytest.mark.parametrize("code", [-1, 2, 2**31 - 1])
-def test_class_codes_outside_are_invalid_input(code, rows):
-    """Every kernel that counts says so in the library's words, and has changed nothing."""
-    y, counts = np.zeros(rows, np.int32), np.zeros((2, 1))
-    y[rows // 2] = code
-    x, starts, at = np.zeros((rows, 1)), np.arange(rows + 1), np.zeros(rows, np.int64)
-    calls = [
-        lambda: kernels.count_rows(y, None, counts[:, 0].copy()),
-        lambda: kernels.count_codes(x.astype(int), y, None, True, np.array([0, 1]), counts.reshape(1, 2)),
-        lambda: kernels.count_dense(x, y, None, None, None, counts),
-        lambda: kernels.count_sparse(starts, at, x[:, 0].copy(), y, None, None, None, counts),
-        lambda: kernels.count_moments(x, y, None, True, counts, np.zeros((3, 2, 1))),
-    ]
-    for call in calls:
-        with pytest.raises(InvalidInput, match=rf"must lie in 0 … 1; found {min(0, code)} to {max(0, code)}\."):
-            call()
-    assert not counts.any()
-
-
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 FAR = np.array([-(2**63), -(2**32), -1, 0, 7, 2**31, 2**63 - 1])
@@ -318,32 +242,6 @@ def frozen(array: np.ndarray) -> np.ndarray:
     array = array.copy()
     array.flags.writeable = False
     return array
-
-
-@pytest.mark.parametrize("against", [False, True])
-@pytest.mark.parametrize("classes", [1, 2, 4, 5, 8, 9, 12, 13, 40])
-def test_choices_are_given_as_labels_by_any_threads(classes, against):
-    """The label of the first class of the highest score, among those not ruled out; the fallback's if all are."""
-    rng, rows = np.random.default_rng(classes), 5_000
-    scores = rng.integers(-3, 3, (rows, classes)) * 1.0  # so that many are alike
-    scores[1] = -1e300
-    prior = np.where(rng.random(classes) < 0.2, -np.inf, 0.0)
-    out_of = np.broadcast_to(np.isneginf(prior), scores.shape)
-    scorer, fallback = kernels.Scorer(prior), rng.integers(0, 3, classes) * 1.0
-    scorer.given(scores)
-    if against:
-        ruled = (rng.random(scores.shape) < 0.5) * 1.0
-        ruled[0] = 1.0
-        scorer.given(ruled, against=True)
-        out_of = out_of | (ruled > 0)
-    joint = np.where(out_of, -np.inf, scores)
-    codes = np.where(np.isneginf(joint).all(axis=1), fallback.argmax(), joint.argmax(axis=1))
-    labels = rng.permutation(np.concatenate([FAR, np.arange(10, 100)]))[:classes]
-    for threads in THREADS:
-        plain, named = np.full((2, rows), -1)
-        assert scorer.choice(fallback, plain, threads) == scorer.choice(fallback, named, threads, labels=labels) == -1
-        np.testing.assert_array_equal(plain, codes)
-        np.testing.assert_array_equal(named, labels[codes])
 
 
 # -- the compiled loops that leave rows out ----------------------------------------------------------------------------
@@ -381,18 +279,6 @@ def test_many_rows_of_numbers_are_left_out_as_if_never_counted(estimate, classes
     np.testing.assert_allclose(got, one_by_one(nb, x, y, weights, some), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_layout_and_threads_change_no_bit(dtype):
-    x, y = numbers(4, allow_missing=0.05)
-    nb = book(families={f"x{j}": "gaussian" for j in range(5)}).fit(x.astype(dtype), y)
-    found = nb.fitted_.model.textbook.likelihoods["\0numbers 0"]
-    expected = found.leave_one_out(x.astype(dtype), y)
-    for layout in ("C", "F", "stepped", "inside"):
-        for threads in THREADS:
-            got = found.leave_one_out(laid_out(x.astype(dtype), layout), y, None, threads)
-            np.testing.assert_array_equal(got, expected)
-
-
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
 def test_codes_of_every_type_and_layout_are_left_out_alike(dtype):
     rng = np.random.default_rng(3)
@@ -408,18 +294,3 @@ def test_codes_of_every_type_and_layout_are_left_out_alike(dtype):
     some = [0, 7, 4_096, 8_999]
     got = nb.leave_one_out(x, y).posterior[some]
     np.testing.assert_allclose(got, one_by_one(nb, x, y, None, some), rtol=1e-9, atol=1e-9)
-
-
-def test_the_first_row_that_cannot_have_been_counted_is_refused():
-    x, y = numbers(2)
-    nb = book().fit(x, y)
-    found = nb.fitted_.model.textbook.likelihoods["\0numbers 0"]
-    x[[8_000, 4_200], 3] = np.inf
-    for threads in THREADS:
-        with pytest.raises(RowRefused, match="Row 4200 "):
-            found.leave_one_out(x, y, None, threads)
-    labels = book().fit({"x": ["p", "p", "q"]}, [0, 1, 1]).fitted_.model.textbook.likelihoods[LABELS]
-    with pytest.raises(
-        InvalidInput, match="Row 1 was never counted: its value was not counted as often with its class"
-    ):
-        labels.leave_one_out(np.array([[0], [1], [1]], np.int32), np.array([0, 0, 1], np.int32))

@@ -475,18 +475,6 @@ def large(kind: str, weighing: str = "none", rows: int = ROWS, columns: int = CO
 KERNELS = ("codes", "dense", "sparse", "moments")
 
 
-@pytest.mark.parametrize("weighing", ["none", "fractional"])
-@pytest.mark.parametrize("kind", KERNELS)
-def test_counts_are_the_same_for_any_threads(kind, weighing):
-    """The number of threads changes no bit of the counts."""
-    bits = set()
-    for threads in THREADS:
-        count = large(kind, weighing, rows=40_000)
-        assert count.call(threads) == -1
-        bits.add(tuple(array.tobytes() for array in count.filled))
-    assert len(bits) == 1
-
-
 @cache
 def many_steps() -> list[Step]:
     """Make a column of every kind for many rows."""
@@ -523,11 +511,6 @@ def test_the_level_may_change_while_threads_count(level):
                 kernels.use_level(name)
     kernels.use_level(level)
     assert all(future.result() for future in counted)
-
-
-def test_answers_are_the_same_for_any_threads():
-    """The number of threads changes no bit of the answers."""
-    assert len({tuple(answer.tobytes() for answer in many_answers(threads)) for threads in THREADS}) == 1
 
 
 def everything() -> list[np.ndarray]:
@@ -801,11 +784,3 @@ def test_other_types_are_refused(dtype):
         spanning(np.zeros((4, 2), dtype))
     with pytest.raises(TypeError):
         counting(np.zeros((4, 2), dtype))
-
-
-@pytest.mark.parametrize("threads", [0, -5, 2**31 - 1])
-def test_any_number_of_threads_will_do(threads):
-    """Kernels use one thread at least, and no more than are of use."""
-    counts = np.zeros((3, 2))
-    assert counting(counts=counts, threads=threads) == -1
-    np.testing.assert_array_equal(counts, [[4, 4], [0, 0], [0, 0]])

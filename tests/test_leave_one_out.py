@@ -10,7 +10,6 @@ import naively as nv
 from naively import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
 from naively.counting import arrays as memory
 from naively.errors import InvalidInput
-from naively.estimator.evaluation import dealt_out
 from naively.model.column_parts import estimate, uniform_prior
 from naively.model.recipe import RECIPE
 from naively.stats import Axis, CodesAccumulator, CountsAccumulator
@@ -142,14 +141,6 @@ def test_each_row_is_scored_by_one_fit_of_the_other_folds(scores):
             assert abs((here & own).sum() - own.sum() / RECIPE.folds) < 1
 
 
-@pytest.mark.parametrize("by", [2.54, 1 / 3, -1.0])
-def test_units_change_no_score(scores, by):
-    other = X.assign(size=by * X["size"])
-    found = nv.NaiveBayes().fit(other, Y).leave_one_out(other, Y)
-    assert np.array_equal(found.folds, scores.folds)
-    np.testing.assert_allclose(found.posterior, scores.posterior, atol=1e-9)
-
-
 def test_a_file_and_a_loaded_model_give_the_same_scores(fitted, scores, tmp_path):
     X.assign(y=Y).to_csv(tmp_path / "rows.csv", index=False)
     fitted.save(tmp_path / "model.parquet")
@@ -170,16 +161,3 @@ def test_rows_that_were_never_counted_are_refused(fitted, rows, tmp_path):
         with pytest.raises(InvalidInput, match=r"^Row 3 was never counted\. Give the rows that"):
             nb.leave_one_out(label, Y)
     assert nb.counts_.agrees(fitted.counts_)
-
-
-@pytest.mark.parametrize("folds", [2, 5])
-def test_copies_lie_in_folds_as_equal_rows_do(folds):
-    rng = np.random.default_rng(3)
-    times, order = rng.integers(1, 13, 40), rng.permutation(40)
-    found = dealt_out(order, times, folds)
-    one_by_one = np.repeat(order, times[order])
-    expected = np.zeros((40, folds))
-    np.add.at(expected, (one_by_one, np.arange(len(one_by_one)) % folds), 1)
-    assert np.array_equal(found.copies, expected[found.rows, found.folds])
-    assert found.copies.sum() == times.sum()
-    assert (np.diff(found.rows) >= 0).all()

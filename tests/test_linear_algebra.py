@@ -12,7 +12,6 @@ from naively._linear_algebra import (
     dot,
     leading_eigenvectors,
     product,
-    solve,
     solve_by_root,
     squared,
 )
@@ -108,15 +107,6 @@ def test_a_positive_matrix_has_a_root(by_level, size):
     root = by_level(lambda: cholesky(a))
     assert_allclose(root, np.linalg.cholesky(a), atol=1e-9)
     assert_allclose(a @ by_level(lambda: solve_by_root(root, b)), b, atol=1e-6)
-
-
-@pytest.mark.parametrize("size", [1, 2, 5, 40, 120])
-def test_equations_are_solved(by_level, size):
-    a, b = drawn(size, size), drawn(size, 3)
-    assert_allclose(a @ by_level(lambda: solve(a, b)), b, atol=1e-8)
-    assert_array_equal(solve(a, b[:, 1]), solve(a, b)[:, 1])
-    many = drawn(7, size, size)
-    assert_array_equal(solve(many, many[:, :, :1])[4], solve(many[4], many[4, :, :1]))
 
 
 @pytest.mark.parametrize(("size", "most"), [(1, 5), (40, 40), (300, 12)])

@@ -14,16 +14,14 @@ import naively as nv
 from naively.counting.kept_rows import KeptRows
 from naively.counting.rows import labeled_rows
 from naively.data.frame import frame_of
-from naively.errors import InvalidInput, InvalidSetting, RowRefused, StaleWarning, TextbookFallbackWarning
+from naively.errors import InvalidInput, InvalidSetting, RowRefused, TextbookFallbackWarning
 from naively.estimator import folds
 from naively.estimator.update import up_to_date
 from naively.explain.contributions import explained
 from naively.families import Settings
 from naively.model.column_parts import empirical_prior
-from naively.model.default.fit import DefaultFit
 from naively.model.default.likelihoods import REST
 from naively.model.default.model import DefaultModel
-from naively.model.default.normal import LINEAR, QUADRATIC
 from naively.model.leave_one_out import empirical_without, leave_one_out_posterior, truth_of
 from naively.model.protocols import Contributions, FittedModel
 from naively.model.recipe import RECIPE
@@ -32,29 +30,10 @@ from naively.model.table_model import TableModel
 from naively.sklearn import TextCounter
 
 
-def flowers(rows=150):
-    X, y = load_iris(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(y))[:rows]
-    return X[order], y[order]
-
-
-# What kinds of evidence, and matrices of cells, are called inside.
-NAMES = ("levels", "labels", "codes", "level", "pairs", "cells", "numbers 0")
-
-
 @pytest.fixture
 def narrow(monkeypatch):
     """Let columns be screened as if they were a thousand: all that are more than thirty."""
     monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, most_features=60))
-
-
-def either_or(rows=600, noise=150, seed=0, labels=True):
-    """Return two columns that tell the class only together, beside noise."""
-    rng = np.random.default_rng(seed)
-    a, b = rng.integers(0, 2, (2, rows))
-    X = pd.DataFrame(rng.normal(size=(rows, noise))).add_prefix("n")
-    X["a"], X["b"] = (pd.Series(x).map({0: "no", 1: "yes"}) if labels else x for x in (a, b))
-    return X, a ^ b
 
 
 def weak(rows=400, columns=150, seed=3, missing=True):
@@ -72,24 +51,7 @@ def weak(rows=400, columns=150, seed=3, missing=True):
 # -- what was chosen before --------------------------------------------------------------------------------------------
 
 
-def test_fitting_weights_forgets_the_temperature_of_the_textbook():
-    X, y = flowers()
-    nb = nv.NaiveBayes(model="textbook").fit(X, y).calibrate(X, y)
-    assert nb.temperature_ != 1.0
-    nb.set_params(model="auto").calibrate(X, y)
-    assert nb.temperature_ == 1.0
-    assert nb.tuning_.bias is None
-
-
 # -- columns beside others ---------------------------------------------------------------------------------------------
-
-
-def test_columns_asked_for_are_counted_together_however_wide_the_table(narrow):
-    X, y = either_or()
-    nb = nv.NaiveBayes(columns=["a", "b"]).fit(X, y)
-    assert (nb.predict(X) == y).mean() == 1.0
-    assert {"a", "b"} <= set(nb.tuning_.learned.joint.grid.names)
-    assert len(nb.tuning_.learned.joint.grid.names) < 50
 
 
 def test_other_columns_tell_by_missing_values_where_these_count(narrow):
@@ -100,25 +62,6 @@ def test_other_columns_tell_by_missing_values_where_these_count(narrow):
     assert sum(len(one.names) for one in model.others.values()) == 2 * (150 - len(model.counts.grid.names))
     assert (nb.predict(X[300:]) == y[300:]).mean() > 0.8
     assert np.allclose(nb.predict_proba(X[:3]), nb.predict_proba(X[:3].to_dict("records")))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_texts_say_the_same_whatever_their_column_is_named(name):
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 200)
-    words = np.array(["good fine nice", "bad poor sad", "day night the"])
-    texts = [
-        " ".join(rng.permutation(f"{words[k]} {words[2]} {words[j]}".split())[:4])
-        for k, j in zip(y, 1 - y, strict=True)
-    ]
-    beside = {"n": rng.normal(size=200) + y, "l": np.where(rng.random(200) < 0.7, y, 1 - y).astype(str)}
-    families = {name: nv.Words(), "text": nv.Words()}
-    X, other = ({**beside, title: texts} for title in (name, "text"))
-    p, expected = (
-        nv.NaiveBayes(families={title: families[title]}).fit(pd.DataFrame(x), y).predict_proba(pd.DataFrame(x))
-        for title, x in ((name, X), ("text", other))
-    )
-    assert np.allclose(p, expected)
 
 
 # -- light weights -----------------------------------------------------------------------------------------------------
@@ -137,23 +80,6 @@ def test_heavy_rows_tell_no_more_than_light_ones(weights):
 
 
 # -- remarks -----------------------------------------------------------------------------------------------------------
-
-
-def learned(*pieces):
-    return DefaultFit(dict.fromkeys(pieces, 1.0), {}, np.zeros(2), {"a": 0.5}, 100, None)
-
-
-@pytest.mark.parametrize(
-    ("piece", "said"),
-    [
-        (REST, "terms of all other columns"),
-        (LINEAR, "terms of all columns at once"),
-        (QUADRATIC, "terms of all columns at once"),
-    ],
-)
-def test_a_term_that_alone_has_a_weight_is_named(piece, said):
-    assert said in learned(piece).describe([])[0]
-    assert "the prior answers" not in learned(piece).describe([])[0]
 
 
 # -- small tables ------------------------------------------------------------------------------------------------------
@@ -200,15 +126,6 @@ def test_a_fold_that_cannot_be_fitted_is_answered_by_the_textbook_with_a_warning
         nv.cross_validate(X, y, cv=[(np.arange(6), np.arange(6, 60))])
 
 
-def test_files_score_what_is_kept_too(tmp_path):
-    X, y = either_or_tables(56)
-    X.assign(label=y).to_csv(tmp_path / "few.csv", index=False)
-    nb = nv.NaiveBayes()
-    done = nv.fit_files(nb, tmp_path / "few.csv", "label", cv=5)
-    assert kind(nb) is DefaultModel
-    assert done.scores.accuracy > 0.9 > done.textbook_scores.accuracy
-
-
 # -- rows that come bit by bit -----------------------------------------------------------------------------------------
 
 
@@ -240,39 +157,6 @@ def test_one_row_at_a_time_after_five_reaches_it_too():
     assert nb.counts_.rows.sum() == 51
     assert nb.calibrated_
     assert nb.fitted_.state.tuning.learned is weights  # one row in fifty: weights are those of the other fifty
-
-
-def test_a_saved_model_holds_no_rows_and_counts_those_that_come(tmp_path):
-    X, y = flowers_tables(120)
-    nv.NaiveBayes().partial_fit(X[:30], y[:30]).save(tmp_path / "model.parquet")
-    twin = nv.load(tmp_path / "model.parquet").partial_fit(X[30:60], y[30:60])
-    twin.partial_fit(X[60:], y[60:])
-    assert kind(twin) is TableModel  # 30 rows were too few to fit weights to, and nothing is fitted since
-    assert twin.counts_ == nv.NaiveBayes(model="textbook").fit(X, y).counts_
-    assert twin.kept_rows_.rows == 0
-
-
-def test_rows_that_are_dropped_leave_weights_as_they_are():
-    X, y = either_or_tables(120)
-    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
-    weights, answers = nb.tuning_.learned.weights, nb.predict_proba(X)
-    assert nb.drop_rows().kept_rows_.rows == 0
-    assert np.array_equal(nb.predict_proba(X), answers)
-    with pytest.warns(StaleWarning):
-        nb.forget(X[100:], y[100:])
-    assert nb.tuning_.learned.weights == weights
-    assert nb.counts_.rows.sum() == 100
-
-
-def test_rows_of_one_class_are_kept_until_another_comes():
-    X, _ = either_or_tables(120)
-    nb = nv.NaiveBayes()
-    for begin in range(0, 100, 20):
-        nb.partial_fit(X[begin : begin + 20], ["even"] * 20)
-        assert kind(nb) is TableModel
-    nb.partial_fit(X[100:], ["odd"] * 20)
-    whole = nv.NaiveBayes().fit(X, ["even"] * 100 + ["odd"] * 20)
-    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
 # -- rows of little weight ---------------------------------------------------------------------------------------------

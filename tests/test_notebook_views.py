@@ -162,17 +162,6 @@ def test_scores_without_probabilities_or_with_numbers_have_a_view():
 # -- counts ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_shows_counts_with_their_proportions_of_the_class():
-    table = nv.Table(["ham", "spam"], ["cheap", "hello", None], [[1, 3, 0], [6, 1, 1]])
-    assert Page(table._repr_html_()).rows == [
-        ["value ↓ class →", "ham", "spam"],
-        ["cheap", "1\n25.0 %", "6\n75.0 %"],
-        ["hello", "3\n75.0 %", "1\n12.5 %"],
-        ["(missing)", "0", "1\n12.5 %"],
-        ["sum", "4", "8"],
-    ]
-
-
 def test_counts_show_every_kind_of_column():
     """Values with their counts, also as a table; means of numbers as densities; words; the size of vectors."""
     table = {"text": ["a", None], "n": [1.0, 3.0], "words": ["free money", "lunch"], "v": np.ones((2, 3))}

@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from click.testing import CliRunner
 import naively as nv
 from naively.cli import main
 from naively.cli.messages import command_text
-from naively.model.recipe import RECIPE
 
 ROWS = 120
 LABELS = np.array(["no", "yes"])[np.arange(ROWS) % 2]
@@ -68,20 +66,6 @@ def test_nobody_is_advised_to_ignore_a_measurement(kind):
 # -- one note for many columns -----------------------------------------------------------------------------------------
 
 
-def test_columns_of_which_the_same_is_reported_share_a_note():
-    """Twenty columns of codes have one note, which says how many there are and names the first."""
-    codes = {f"c{at}": np.arange(ROWS) % (3 + at % 2) for at in range(20)}
-    said = notes(**codes, same="x", always=1.5)
-
-    assert len(said) == 2
-    assert "20 columns ('c0', 'c1', 'c2', …) hold only 3 to 4 different whole numbers" in said[1]
-    assert command_text(said[1]).endswith("--family c0=categorical --family c1=categorical --family c2=categorical ….")
-    assert (
-        said[0]
-        == "2 columns ('same', 'always') hold the same value in every row, and have no information on the class."
-    )
-
-
 @pytest.mark.parametrize(
     "name", ["it's", 'say "so"', 'it\'s "so"', "a b", "[red]", "row 5 limit=3", "families={'a': 'b'}"]
 )
@@ -103,22 +87,6 @@ def test_notes_name_their_column_whatever_it_is_called(name, tmp_path):
     )
     assert again.exit_code == 0, again.output
     assert "identifiers" not in again.output
-
-
-def test_labels_that_pairs_do_not_distinguish_are_named():
-    table = pd.DataFrame({"many": [f"v{at % 100}" for at in range(200)], "few": list("abcd") * 50})
-    y = np.arange(200) % 2
-    more = pd.DataFrame({f"more{at}": [f"v{row % 30}" for row in range(200)] for at in range(4)})
-
-    class Coarse(nv.NaiveBayes):
-        _recipe = replace(RECIPE, most_features=64)
-
-    one, several = (Coarse().fit(part, y).schema_.hints for part in (table, table.join(more)))
-
-    assert any("most frequent labels of 'many' are distinguished" in hint for hint in one)
-    assert any(
-        "most frequent labels of each of 5 columns ('many', 'more0', 'more1', …) are" in hint for hint in several
-    )
 
 
 # -- why the default was not fitted ------------------------------------------------------------------------------------
@@ -174,12 +142,6 @@ def test_one_class_is_warned_of_in_python():
     assert "100.0 %" not in str(scores)
     assert scores.to_dict()["notes"] == list(scores.notes)
     assert scores.notes[0].startswith(ONE)
-
-
-def test_the_warning_points_at_whoever_called():
-    with pytest.warns(nv.TargetWarning) as found:
-        nv.NaiveBayes().fit(TABLE, ["x"] * 300)
-    assert found[0].filename == __file__
 
 
 @pytest.mark.parametrize("folds", [0, 3])

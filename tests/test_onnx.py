@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
@@ -30,9 +29,9 @@ from naively.sklearn import (
     register_onnx_converters,
 )
 
-from .flat_cases import FAMILIES, MODELS, asked, fitted, letters, penguin_rows, plain_rows, table_of
-from .onnx_cases import answers, assert_same_answers, facts_of, inputs_of, props_of, session_of, spoiled
-from .tables import SHARED, penguins, shared_table
+from .flat_cases import FAMILIES, MODELS, asked, fitted, letters, table_of
+from .onnx_cases import answers, assert_same_answers, facts_of, props_of, session_of, spoiled
+from .tables import SHARED, shared_table
 
 pytestmark = pytest.mark.alone
 LIST = None if SHARED is None else SHARED / "datasets.json"
@@ -40,7 +39,6 @@ SETS = json.loads(LIST.read_text("utf-8")) if LIST is not None and LIST.exists()
 TABLES = [name for name, about in SETS.items() if about["task"] == "tabular"]
 # Tables that have each kind of column, many classes and missing values; the others are for the night.
 BY_DAY = {"votes", "glass", "hepatitis", "zoo"}
-each_model = pytest.mark.parametrize("model", MODELS)
 
 
 # -- the same predictions ---------------------------------------------------------------------------------------------
@@ -95,29 +93,7 @@ def test_random_tables_get_the_same_predictions(data, model, missing):
 # -- the label --------------------------------------------------------------------------------------------------------
 
 
-def test_the_label_is_the_most_probable_class_whatever_costs_are_set():
-    X, y = penguins()
-    plain = nv.NaiveBayes(model="textbook").fit(X, y)
-    costly = nv.NaiveBayes(model="textbook", cost={("Gentoo", "Adelie"): 1000.0}, reject=0.1).fit(X, y)
-    model, rows = nv.export.onnx(costly), penguin_rows()
-    assert answers(model, rows)[0].tolist() == plain.predict(rows).tolist()
-    assert "most probable class; costs and rejection are not applied" in props_of(model)["label"]
-
-
 # -- cells ------------------------------------------------------------------------------------------------------------
-
-
-@each_model
-def test_numbers_and_booleans_that_are_categories_are_doubles(model):
-    given = {"flag": [True, False] * 20, "number": [1, 2, 3, 0] * 10, "share": [0.5, 1.0, 1.5, 2.5] * 10}
-    nb = nv.NaiveBayes(model=model, families=dict.fromkeys(("number", "share"), "categorical"), missing="value")
-    nb.fit(pd.DataFrame(given), [0, 1, 1, 0] * 10)
-    rows = [*plain_rows(pd.DataFrame(given)), dict.fromkeys(given), {"flag": None, "number": 7, "share": 0.25}]
-    made = assert_same_answers(nb, rows)
-    assert {name: column["input"] for name, column in facts_of(made).items()} == dict.fromkeys(given, "double")
-    inputs = inputs_of(made, rows)
-    inputs["number"][inputs["number"] == 0] = -0.0
-    assert np.array_equal(session_of(made).run(None, inputs)[1], answers(made, rows)[1])
 
 
 def test_an_empty_text_is_missing_unless_it_is_a_category():
@@ -280,17 +256,6 @@ def test_classifiers_give_the_same_predictions(name):
         assert_converted(classifier, X[:20], target_opset=opset)
 
 
-def test_an_unseen_code_contributes_nothing():
-    nb, rows = CategoricalNB().fit(COUNTS, Y), COUNTS.copy()
-    rows[::3, 1], rows[::4, 2] = 1e6, 1e18
-    assert_converted(nb, COUNTS, rows)
-    session, expected = converted(nb, COUNTS), nb.predict_proba([[1e6, 1, 1, 1, 1]])
-    for odd in (-1.0, np.nan, np.inf, -np.inf):  # predict refuses them
-        with pytest.raises(ValueError, match=r"Negative|NaN|infinity|large"):
-            nb.predict_proba([[odd, 1, 1, 1, 1]])
-        assert np.abs(session.run(None, {"X": np.array([[odd, 1, 1, 1, 1]])})[1] - expected).max() < 1e-9
-
-
 @pytest.mark.parametrize("y", [Y == 1, Y.astype(np.int32) * 10 - 3, np.array(["x", "ü", ""], dtype=object)[Y]])
 def test_classes_of_any_type_are_answered(y):
     nb = GaussianNB().fit(NUMBERS, y)
@@ -322,18 +287,6 @@ def test_pipelines_of_scikit_learn_convert():
         (make_pipeline(StandardScaler(), nv.NaiveBayes()), NUMBERS),
     ):
         assert_converted(pipeline.fit(X, Y), X)
-
-
-def test_texts_that_scikit_learn_counts_are_classified():
-    texts = np.array(["good day", "bad day", "good good night", "bad luck", "new day"] * 4)
-    y = ["p", "n", "p", "n", "p"] * 4
-    for classifier in (MultinomialNB(), ComplementNB()):
-        pipeline = make_pipeline(CountVectorizer(lowercase=False), classifier).fit(texts, y)
-        kind = [("texts", skl2onnx.common.data_types.StringTensorType([None, 1]))]
-        model = skl2onnx.to_onnx(pipeline, initial_types=kind, options={"zipmap": False})
-        label, found = session_of(model).run(None, {"texts": texts.astype(object).reshape(-1, 1)})
-        assert (label == pipeline.predict(texts)).all()
-        assert np.abs(found - pipeline.predict_proba(texts)).max() < 1e-6  # single precision
 
 
 @pytest.mark.parametrize("model", ["auto", "textbook"])

@@ -72,23 +72,6 @@ def test_probabilities_sum_to_one_with_missing_and_unseen_levels(estimate, missi
     assert found.values.labels[:4] == LEVELS
 
 
-def mixing(found):
-    """Return which part of each value's rows counts for which, [class, value, value], and the part that is shared."""
-    rows, each = found.n[:, : found.ordered].sum(axis=1), np.eye(len(found.values))
-    share = found.ordered**2 * found.tie / (rows + found.ordered**2 * found.tie)
-    return np.stack([found.mixed(np.tile(one, (len(rows), 1)), share) for one in each], axis=2), share
-
-
-def test_the_interval_is_that_of_draws_of_the_posterior():
-    likelihood = nv.Ordinal(levels=LEVELS, tie=2.0).estimate(TABLE, np.ones(2), TABLE.classes, nv.Settings())
-    found, (table,) = likelihood.uncertainty(np.arange(4)[:, None]), likelihood.tables
-    rng, (parts, _) = np.random.default_rng(0), mixing(table)
-    for k in range(2):
-        logs = np.log(rng.dirichlet(table.n[k] + 1.0, 200_000) @ parts[k].T)
-        assert_allclose(found.mean[:, k], logs.mean(axis=0), atol=0.05)
-        assert_allclose(np.sqrt(found.variance[:, k]), logs.std(axis=0), rtol=0.15)
-
-
 # -- the order -----------------------------------------------------------------------------------------------------
 
 
@@ -104,14 +87,6 @@ def test_the_interval_is_that_of_draws_of_the_posterior():
 )
 def test_numbers_and_texts_with_numbers_have_an_order_of_their_own(given, order):
     assert natural_order(given) == order
-
-
-def test_texts_without_an_order_are_refused_with_advice():
-    words = r"Column 'x' is to be ordinal, but texts such as 'high', 'low', 'mid' have no order .*Ordinal\(levels="
-    with pytest.raises(InvalidSetting, match=words):
-        book(families={"x": "ordinal"}).fit({"x": GRADES}, Y)
-    with pytest.raises(InvalidSetting, match=words):
-        book(families={"x": "ordinal"}).partial_fit([{"x": "low"}, {"x": "mid"}, {"x": "high"}], ["a", "b", "a"])
 
 
 def test_a_cell_that_is_no_level_is_refused_and_changes_nothing():
@@ -229,17 +204,6 @@ def csv(tmp_path):
     rows = pd.DataFrame({"grade": GRADES * 6, "number": [1, 2, 10, 3] * 18, "y": Y * 6})
     rows.to_csv(tmp_path / "grades.csv", index=False)
     return tmp_path / "grades.csv", rows
-
-
-@pytest.mark.parametrize("model", ["textbook", "auto"])
-def test_a_file_and_the_same_table_give_the_same_levels(csv, model):
-    path, rows = csv
-    families = {"grade": nv.Ordinal(levels=LEVELS), "number": "ordinal"}
-    a = nv.NaiveBayes(families=families, model=model).fit(path, target="y")
-    b = nv.NaiveBayes(families=families, model=model).fit(rows, target="y")
-    assert a.counts_.columns == b.counts_.columns
-    assert_allclose(a.predict_proba(rows), b.predict_proba(rows))
-    assert a.probabilities("number")["value"].tolist() == ["1", "2", "3", "10"]
 
 
 def test_levels_are_named_on_the_command_line(csv, tmp_path):

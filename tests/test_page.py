@@ -17,7 +17,6 @@ import pytest
 
 import naively as nv
 from naively.errors import IncompatibleCounts
-from naively.estimator.html_report import places_of_report_rows
 from naively.estimator.uncertainty import held_out_quality, quality_at_hand
 from naively.judge.histograms import CUTS, QualityCounts, QualitySource, quality_of_scores
 from naively.judge.score_views import quality_data, quality_view
@@ -119,16 +118,6 @@ def test_the_footer_says_what_the_file_holds(penguins, tmp_path):
     assert "fitted on them" in some
 
 
-def test_without_scripts_the_row_is_explained(penguins):
-    nb, table = penguins
-    cells = {name: cell for name, cell in table.iloc[0].items() if name != "species"}
-    shown = " ".join(Elements(nb.report(table, rows=344).html).texts)
-    assert "Prediction: Adelie, > 99.9 %." in shown
-    assert "52 of 152 Adelie · 0 of 68 Chinstrap · 0 of 124 Gentoo" in shown
-    evidence = nb.explain(cells, against="Chinstrap")
-    assert f"+{evidence.log_joint[0, 0] - evidence.log_joint[0, 1]:.2f}" in shown
-
-
 def test_every_text_is_there_in_every_language():
     assert len({frozenset(page_texts(language)) for language in LANGUAGES}) == 1
     for path in (ASSETS / "strings").glob("*.json"):
@@ -154,15 +143,6 @@ def test_pages_without_rows_are_small(penguins):
 
 
 # -- which rows --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("rows", "truth", "most", "held"),
-    [(5, 0, 10, [0, 1, 2, 3, 4]), (100, -1, 5, [0, 25, 50, 74, 99]), (100, -1, 0, [])],
-)
-def test_few_rows_are_all_held_and_rows_of_unknown_class_are_spread(rows, truth, most, held):
-    places = places_of_report_rows(np.full((rows, 2), 0.5), np.full(rows, truth, dtype=np.int64), most)
-    assert places.tolist() == held
 
 
 # -- what the tabs model, quality and compare show ---------------------------------------------------------------------
@@ -236,31 +216,6 @@ def test_counts_are_written_and_read():
             QualityCounts.from_json(data | damage, counts.classes)
 
 
-def test_of_two_classes_one_mirrors_the_other():
-    """The page holds one histogram, and what it shows of the other class is what was counted of it."""
-    p, truth = answers(classes=2, seed=5)
-    off = np.where(np.isin(p[:, 1], CUTS), 0.00123, p[:, 1])  # on a cut, both sides would lie below it
-    p, rarer = np.column_stack([1 - off, off]), 0
-    truth[p[:, 0] > 0.9] = 1
-    counts = counts_of(p, truth)
-    quality = quality_data(counts)
-    view = quality_view(counts, quality)
-
-    assert quality["histograms"][0] is None
-    assert (quality["first"], view.label) == (rarer, rarer)
-    flagged = p[:, 0] > 0.5
-    assert [view.hit, view.missed, view.false_alarm, view.left_alone] == [
-        (flagged & (truth == 0)).sum(), (~flagged & (truth == 0)).sum(),
-        (flagged & (truth == 1)).sum(), (~flagged & (truth == 1)).sum(),
-    ]  # fmt: skip
-    assert len(view.points) == len(quality["intervals"][1])
-    for (begin, end, *_), point in zip(reversed(quality["intervals"][1]), view.points, strict=True):
-        there = (np.searchsorted(CUTS, off) >= begin) & (np.searchsorted(CUTS, off) < end)
-        assert point.found == pytest.approx((truth[there] == 0).mean())
-        assert point.given == pytest.approx(p[there, 0].mean(), abs=1e-3)
-        assert point.low <= point.found <= point.high
-
-
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_says_which_rows_were_measured_and_how(language):
     told = set()
@@ -279,16 +234,6 @@ def test_rows_of_one_class_have_no_threshold_and_without_rows_the_page_says_how_
     assert "<figure" not in shown(counts)
     nb = nv.NaiveBayes(model="textbook").fit({"x": ["u", "v"]}, ["a", "b"])
     assert "naively report" in quality_section(page_data(nb))
-
-
-def test_of_many_classes_the_largest_have_a_histogram_and_the_first_are_shown():
-    """A page of hundreds of classes holds neither all their pairs nor all their histograms."""
-    rng = np.random.default_rng(3)
-    quality = quality_data(counts_of(rng.dirichlet(np.ones(300), 3_000), rng.integers(0, 300, 3_000)))
-    assert len(quality["classes"]) == 40
-    assert len(quality["confusion"]) == len(quality["confusion"][0]) == 26
-    assert sum(quality["sizes"]) == 3_000
-    assert len(json.dumps(quality)) < 100_000
 
 
 # -- kept with the model -----------------------------------------------------------------------------------------------
@@ -414,18 +359,6 @@ def test_all_kinds_of_columns_have_a_distribution():
 
 
 # -- two models --------------------------------------------------------------------------------------------------------
-
-
-def test_models_that_were_fitted_apart_are_compared_without_a_warning():
-    """Their pairs lie over different bins, but single columns are compared."""
-    table = penguin_table()
-    a, b = (nv.NaiveBayes().fit(part, target="species") for part in (table[::2], table[1::2]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = nv.compare(a.counts_, b.counts_)
-    alone = [nv.count(part, target="species", schema=a.schema_) for part in (table[::2], table[1::2])]
-    pd.testing.assert_frame_equal(found, nv.compare(*alone))
-    assert set(found["column"]) == {*table.columns, "(class)"} - {"species"}
 
 
 def test_changes_have_their_interval_and_their_values():

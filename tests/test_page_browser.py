@@ -15,7 +15,7 @@ from naively.flat import SCORER
 from naively.page import numbers
 
 from .browser import DESK, PHONE, assert_accessible, assert_narrow, silent_page
-from .flat_cases import MODELS, MORE_TEXTS, asked, fitted, joint_model, plain_rows, table_of, text_models
+from .flat_cases import MODELS, MORE_TEXTS, asked, fitted, plain_rows, table_of, text_models
 from .tables import HOSTILE, SHARED, penguin_table, shared_table
 from .test_flat import Scorer
 
@@ -144,35 +144,6 @@ def test_every_class_is_explained_against_every_other_and_pairs_add_up_to_their_
     assert len(leads) == 21
     assert [pytest.approx(sum(leads), abs=1e-9)] == values(page, ".together > summary .value")
     assert [abs(lead) for lead in leads] == sorted(map(abs, leads), reverse=True)
-
-
-def test_the_axis_shows_what_would_result_and_a_click_takes_it(page, penguins):
-    plot = page.locator(".column", has_text="bill_length_mm").first.locator(".plot")
-    place = {"x": plot.bounding_box()["width"] * 0.8, "y": 10}
-    plot.hover(position=place)
-    value, _, total = plot.locator(".tip").text_content().partition(" → ")
-    plot.click(position=place)
-    assert math.isclose(row_of(page)["bill_length_mm"], float(value), rel_tol=0.01)
-    assert abs(values(page, ".part .total")[0] - float(total.replace("−", "-"))) < 0.5
-    page.locator(".column", has_text="island").first.locator(".plot").click(position={"x": 20, "y": 10})
-    assert row_of(page)["island"] == "Biscoe"
-    assert_as_python(page, penguins)
-
-
-def test_rows_of_the_report_follow_each_other_and_reset_undoes_changes(page):
-    first = row_of(page)
-    page.get_by_role("button", name="Next").click()
-    second = row_of(page)
-    assert second != first
-    page.get_by_role("spinbutton", name="year").fill("2001")
-    page.get_by_role("spinbutton", name="body_mass_g").fill("3001")
-    assert row_of(page) == second | {"year": 2001, "body_mass_g": 3001}
-    page.get_by_role("button", name="Reset").click()
-    assert row_of(page) == second
-    page.get_by_role("button", name="Previous").click()
-    assert row_of(page) == first
-    page.evaluate("Naively.openRow(5)")
-    assert "6 of 40" in page.locator(".toolbar").inner_text()
 
 
 def test_a_link_restores_everything_in_a_new_page(chromium, penguins):
@@ -340,24 +311,6 @@ def test_texts_are_scored_as_in_python_and_words_add_up(chromium, which, request
             page.locator(".toolbar button").nth(1).click()
 
 
-def test_words_are_colored_by_their_contribution_and_summed(chromium, messages):
-    with silent_page(chromium) as page:
-        opened(page, messages.url)
-        page.get_by_role("textbox", name="text").fill("Claim your prize NOW, claim it, dear zzyzx <b>")
-        assert_as_python(page, messages)
-        claims = [lead for word, *_, lead in words_of(page) if word == "claim"]
-        assert len(claims) == 2
-        assert "Claim" in " ".join(page.locator(".colored mark").all_inner_texts())
-        assert page.locator(".colored .unknown").all_inner_texts() == ["zzyzx", "b"]
-        first = page.locator(".column.text tbody tr", has=page.get_by_role("rowheader", name="claim", exact=True))
-        assert first.locator("td").first.inner_text() == "2"
-        shown = float(first.locator(".value").get_attribute("data-value"))
-        assert math.isclose(shown, sum(claims), abs_tol=1e-9)
-        page.get_by_role("switch", name="text: missing").check()
-        assert row_of(page)["text"] is None
-        assert_as_python(page, messages)
-
-
 def test_the_strongest_words_are_those_of_python_and_all_can_be_searched(chromium, messages):
     with silent_page(chromium) as page:
         opened(page, f"{messages.url}#words")
@@ -423,16 +376,6 @@ ASK = """([flat, rows]) => {
             words: state.words.map(plain),
         };
     });
-}"""
-# The same row by moves from another one, a cell at a time.
-MOVE = """([flat, from, to]) => {
-    const model = Naively.model(JSON.parse(flat));
-    let state = model.score(from);
-    for (const column of model.columns) state = model.move(state, column.name, to[column.name]);
-    const scored = model.score(to);
-    const parts = (all) => JSON.stringify(all.map((part) => [part.name || part.columns, Array.from(part.scores)]));
-    return parts(state.columns) === parts(scored.columns) && parts(state.pairs) === parts(scored.pairs) &&
-        state.probabilities.every((p, k) => p === scored.probabilities[k]);
 }"""
 
 
@@ -504,31 +447,6 @@ def test_places_of_words_are_those_of_utf_16(scorer_page):
         "店": "店",
     }
     assert expected.items() <= found.items()
-
-
-@each_model
-def test_moving_a_cell_is_scoring_the_row_with_it(scorer_page, model):
-    table = table_of(7).assign(text=(MORE_TEXTS * 5)[:120])
-    nb, rows = fitted(table, model, {"text": "words", "visits": "poisson"}), asked(table)
-    flat = nb.flat().json(single=True)
-    for row, other in zip(rows[:10], rows[-10:], strict=True):
-        assert scorer_page.evaluate(MOVE, [flat, row | {"text": "good day"}, other | {"text": "酒店 bad"}])
-    nb, rows = joint_model() if model == "auto" else (nb, rows)
-    for row, other in zip(rows[:5], rows[-5:], strict=True):
-        assert scorer_page.evaluate(MOVE, [nb.flat().json(), row, other])
-
-
-def test_the_status_says_why_a_cell_has_no_usual_value(scorer_page):
-    table = table_of(8)
-    nb = fitted(table, "textbook", {"visits": "poisson"}, unseen="error")
-    row = {"size": None, "visits": -1, "color": "pink", "shape": "round", "grade": "no number", "member": True}
-    (answer,) = ask(scorer_page, nb, [row])
-    assert statuses(answer) == {
-        "size": "missing", "wide": "missing", "visits": "refused", "color": "refused", "shape": "", "member": "",
-        "grade": "refused", "code": "missing",
-    }  # fmt: skip
-    (answer,) = ask(scorer_page, fitted(table, "textbook", {"visits": "poisson"}), [row])
-    assert statuses(answer)["color"] == "unknown"
 
 
 def test_cells_may_be_texts_as_fields_of_a_page_hold_them(scorer_page):

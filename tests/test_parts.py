@@ -2,7 +2,6 @@
 
 import io
 import itertools
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +16,6 @@ from palmerpenguins import load_penguins
 import naively as nv
 from naively.data.schema import schema_of_types
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
-from naively.estimator import fit, update
 
 from .strategies import checked
 from .tables import book
@@ -282,36 +280,12 @@ def test_what_is_no_model_is_named(given, words):
         nv.merge(*given)
 
 
-def test_models_without_names_are_numbered_from_one():
-    other = book().fit({"wind": ["calm", "storm"]}, ["in", "out"])
-    with pytest.raises(IncompatibleCounts, match=r"^Model 1 and Model 3 do not fit together"):
-        nv.merge(DAYS[0], DAYS[1], other)
-
-
 @pytest.mark.parametrize("weight", ["a", "0.5", None, [1], 1j, -1, np.nan, np.inf])
 def test_what_is_no_weight_is_refused(weight):
     for times in (lambda: DAYS[0] * weight, lambda: weight * DAYS[0], lambda: DAYS[0].counts_ * weight):
         with pytest.raises(InvalidSetting, match=r"Rows cannot weigh .*; multiply by a finite number"):
             times()
     assert (DAYS[0] * Fraction(1, 2)).counts_ == (DAYS[0] * 0.5).counts_
-
-
-def test_rows_fade_for_long_without_a_warning_and_without_a_fit_at_each_step(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, y = pd.DataFrame({"a": rng.normal(size=600), "b": rng.choice(["x", "y"], 600)}), rng.choice(["no", "yes"], 600)
-    fits = []
-    monkeypatch.setattr(update, "fit_rows", lambda *args, **how: fits.append(1) or fit.fit_rows(*args, **how))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        faded = nv.NaiveBayes().fit(X[:50], y[:50])
-        for begin in range(50, 600, 50):
-            faded = nv.merge(0.1 * faded, nv.NaiveBayes().fit(X[begin : begin + 50], y[begin : begin + 50]))
-        assert not fits
-        found = faded.predict_proba(X)
-    assert fits == [1]
-    with pytest.warns(nv.WeightWarning):
-        once = nv.NaiveBayes().fit(X, y, sample_weight=np.repeat(0.1 ** np.arange(11, -1, -1), 50))
-    assert np.allclose(found, once.predict_proba(X), atol=1e-9)
 
 
 @pytest.mark.parametrize("column", ["sex", "bill_length_mm"])

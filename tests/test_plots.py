@@ -1,6 +1,5 @@
 """Charts: their values, their files, and the errors where nothing can be drawn."""
 
-import importlib.util
 import json
 import os
 import re
@@ -13,7 +12,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from sklearn import metrics
-from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.errors import InvalidInput, NotInstalled
@@ -22,7 +20,6 @@ from naively.page.style import DARK, LIGHT
 
 from .tables import penguins
 
-ROOT = Path(__file__).resolve().parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
 RNG = np.random.default_rng(5)
 SURE = RNG.uniform(0.5, 1.0, 3000)
@@ -99,20 +96,6 @@ def test_curves_are_named_by_model_or_by_class():
 
 
 # -- one row -----------------------------------------------------------------------------------------------------------
-
-
-def test_evidence_is_drawn_with_its_values(tmp_path):
-    """A bar for the prior, each column and its parts; one without an end is as long as the longest."""
-    evidence = nv.NaiveBayes(estimate="mle").fit(TABLE, DAYS).explain({"sky": "rain", "wind": 1.2})
-    chart = nv.plots.evidence(evidence)
-    finite = dict(lead for lead in evidence.bars() if np.isfinite(lead[1]))
-    drawn = {bar["column"].split("  ")[0]: bar["end"] for bar in values_of(chart, "column")}
-    assert {name: drawn[name] for name in finite} == pytest.approx(finite)
-    assert abs(drawn["sky"]) == pytest.approx(max(map(abs, finite.values())))
-    assert marks(chart, "mark-rect", tmp_path / "a.svg") == 3
-    names = [bar["column"] for bar in values_of(nv.plots.evidence(learned().explain(PENGUIN)), "column")]
-    assert len(names) == len(set(names))
-    assert {"bill_length_mm  43: own values", "bill_length_mm  43: joint terms"} <= set(names)
 
 
 @pytest.mark.parametrize("model", ["auto", "textbook"])
@@ -263,29 +246,3 @@ def test_altair_is_loaded_when_a_chart_is_drawn_and_one_line_says_what_to_instal
 
 
 # -- pictures of the guide ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def make():
-    """Return the script that makes the pictures of the guide."""
-    spec = importlib.util.spec_from_file_location("make_images", ROOT / "docs" / "images" / "make_images.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def texts_of(picture):
-    return [text.text for text in picture.iter(f"{SVG}text")]
-
-
-def test_the_diagram_of_the_guide_is_what_is_drawn_and_can_be_made(make, tmp_path, monkeypatch):
-    """It has a point and a bar for each confidence of three models on two tables; it is made on smaller ones here."""
-    texts = texts_of(ElementTree.parse(ROOT / "docs" / "images" / "calibration.svg"))
-    assert {"digits", "breast cancer", "scikit-learn", "textbook", 'model="auto"'} <= set(texts)
-    assert texts.count("probability of the predicted class") == 2
-    scores = make.compared(*load_iris(return_X_y=True))
-    monkeypatch.setattr(make, "compared", lambda X, y: scores)
-    chart = make.calibration()
-    rows = np.concatenate([one.reliability()["rows"] for one in scores.values()])
-    assert marks(chart, "mark-symbol", tmp_path / "a.svg") == 2 * (rows >= 5).sum() + 3  # with those of the legend
-    assert marks(chart, "mark-rect", tmp_path / "a.svg") == 2 * len(rows)

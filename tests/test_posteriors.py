@@ -100,23 +100,6 @@ def rows_for(family, cells):
     return cells
 
 
-@each
-def test_few_rows_or_values(family, how):
-    """A class for each row and one more; a single row; no rows at all; a column of missing or absent cells."""
-    x = rows_for(family, [[1.0, 0.0], [0.0, 3.0], [7.0, 2.0]])
-    check(fitted(family, x, [0, 1, 2], 4, how), x, [0, 1, 2])
-    x = rows_for(family, [[2.0, 0.0]])
-    check(fitted(family, x, [0], 1, how), x, [0])
-    check(fitted(family, x, [0], 2, how), x, [0])
-    model = fitted(family, x[:0], [], 3, how)
-    np.testing.assert_allclose(posterior(check(model, x), model.log_prior), 1 / 3, rtol=1e-12)
-    x, y = rows_for(family, np.full((4, 2), np.nan)), [0, 0, 0, 1]
-    model = fitted(family, x, y, 2, how)
-    joint = check(model, x, y)
-    if family.name != "bernoulli":  # absent flags do speak
-        np.testing.assert_allclose(posterior(joint, model.log_prior), np.exp([model.log_prior] * 4), rtol=1e-12)
-
-
 @pytest.mark.parametrize("how", SETTINGS, ids=named)
 @pytest.mark.parametrize("family", [Gaussian(), Gaussian(epsilon=1e-9), Poisson()], ids=repr)
 @pytest.mark.parametrize(

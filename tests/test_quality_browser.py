@@ -130,21 +130,6 @@ def test_decisions_at_each_threshold_are_those_of_scores(page, loans, k):
             assert words in sentence(page)
 
 
-def test_costs_decide_as_scores_do(page, loans):
-    """The threshold moves to the least expected cost, and the mean cost is that of the decisions there."""
-    for miss, alarm in [(4, 1), (1, 4), (9, 1), (19, 1)]:
-        cost = {("late", "on time"): miss, ("on time", "late"): alarm}
-        scores = nv.Scores.from_indices(loans.p, loans.truth, loans.labels, cost=cost)
-        control(page, "miss", miss)
-        control(page, "alarm", alarm)
-        (hit, missed), (false_alarm, left) = scores.confusion
-        assert cells(page) == [hit, missed, false_alarm, left]
-        mean = f"ean cost {number_text(scores.mean_cost, 3)}"
-        assert f"m{mean}." in sentence(page)
-        said = page.locator("[data-picture=costs] figcaption").inner_text()
-        assert said.startswith(f"M{mean} at this threshold")
-
-
 @pytest.mark.parametrize("percent", [1, 10, 50, 90])
 def test_another_base_rate_weighs_rows_and_shifts_probabilities(page, loans, percent):
     """As scores of weighed rows do, whose odds are multiplied by the ratio of both odds."""
@@ -196,20 +181,6 @@ def test_a_cell_lists_its_rows_by_surprise_and_a_row_opens(chromium, penguins):
 
 
 # -- the page around them ----------------------------------------------------------------------------------------------
-
-
-def test_a_link_restores_what_was_set(chromium, loans):
-    with silent_page(chromium) as page:
-        opened(page, loans)
-        page.locator(".q-controls [name=k]").select_option("on time")
-        control(page, "miss", 3)
-        control(page, "base", 40)
-        before, link = cells(page), page.evaluate("Naively.link()")
-    with silent_page(chromium) as page:
-        page.goto(link)
-        page.wait_for_selector(".q-controls")
-        assert cells(page) == before
-        assert page.locator(".q-controls [name=miss]").input_value() == "3"
 
 
 def test_everything_is_reached_with_the_keyboard(chromium, penguins):

@@ -1,7 +1,6 @@
 """The report as people ask for it: on the command line and in Python; which rows it holds and how they are scored."""
 
 import datetime
-import json
 from decimal import Decimal
 
 import numpy as np
@@ -75,16 +74,6 @@ def test_a_report_of_other_rows_scores_them_as_they_are(files, tmp_path, kind):
         assert cells == [None if pd.isna(cell) else cell for cell in rows[name].to_numpy()[at]]
 
 
-def test_without_rows_or_their_classes_the_folds_of_the_fit_tell_the_quality(files, tmp_path):
-    data = data_of(tmp_path, files / "even.parquet")
-    assert data["rows"] is None
-    assert data["quality"]["source"]["kind"] == "folds"
-    pd.read_csv(files / "odd.csv").drop(columns="species").to_csv(tmp_path / "new.csv", index=False)
-    data = data_of(tmp_path, files / "even.parquet", tmp_path / "new.csv")
-    assert set(data["rows"]["truth"]) == {-1}
-    assert data["quality"]["source"]["kind"] == "folds"
-
-
 @pytest.mark.parametrize("most", [0, 1, 7])
 def test_a_report_holds_so_many_rows(files, tmp_path, most):
     data = data_of(tmp_path, files / "even.parquet", files / "odd.csv", "--rows", most)
@@ -112,16 +101,6 @@ def test_a_mistake_gets_a_sentence_and_leaves_no_file(files, tmp_path, arguments
     assert said in done.output
     assert "Traceback" not in done.output
     assert not list(tmp_path.iterdir())
-
-
-def test_the_command_says_what_it_wrote_or_why_it_did_not(files, tmp_path):
-    done = run("report", files / "even.parquet", "-o", tmp_path / "r.html", "--json")
-    size = (tmp_path / "r.html").stat().st_size
-    assert json.loads(done.stdout) == {"out": str(tmp_path / "r.html"), "bytes": size}
-    done = run("report", files / "even.parquet", "-o", tmp_path / "none" / "r.html")
-    assert done.exit_code == 1
-    assert "none" in done.output
-    assert "bug" not in done.output
 
 
 # -- in Python ---------------------------------------------------------------------------------------------------------

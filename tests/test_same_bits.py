@@ -11,9 +11,6 @@ import naively as nv
 from naively import _kernels as kernels
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
-from .strategies import laid_out
-from .tables import book
-
 SIZES = (*range(1, 10), 15, 16, 17, 31, 32, 33, 63, 64, 65, 70)  # around those of vectors and blocks
 ROWS = 140
 RNG = np.random.default_rng(18)
@@ -99,22 +96,6 @@ def test_a_row_of_a_table_gets_the_same_bits_alone_and_among_others(level, name,
     alone = np.concatenate([answer(row, row + 1) for row in range(ROWS)])
     for begin, end in ((0, ROWS), (0, 2), (1, 4), (3, 10), (9, 72), (20, 87), (71, ROWS)):
         assert_array_equal(answer(begin, end), alone[begin:end])
-
-
-@pytest.mark.parametrize("estimate", ["mle", "map", "bayes"])
-@pytest.mark.parametrize("classes", [2, 5])
-def test_a_row_is_left_out_with_the_same_bits_alone_and_among_others(level, estimate, classes):
-    y = labels_of(classes).astype(np.int32)
-    for w in (None, WEIGHTS):
-        fitted = book(estimate=estimate).fit(NUMBERS, y, sample_weight=w).fitted_.model.textbook.likelihoods
-        numbers = fitted["\0numbers 0"]
-        for layout in ("C", "F"):
-            x = laid_out(NUMBERS, layout)
-            assert_rows_stand_alone(
-                lambda begin, end, x=x, w=w, of=numbers: of.leave_one_out(
-                    x[begin:end], y[begin:end], None if w is None else w[begin:end]
-                )
-            )
 
 
 # -- one level beside another ------------------------------------------------------------------------------------------

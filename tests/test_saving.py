@@ -18,10 +18,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import naively as nv
-from naively.counting import kept_rows
 from naively.data import model_file
-from naively.errors import InvalidInput, InvalidSetting
-from naively.estimator.rows_in_files import rows_for_file, rows_of_part
+from naively.errors import InvalidInput
 
 from .strategies import checked, state_of
 from .tables import LABELS, TABLE, book, part
@@ -53,55 +51,6 @@ def test_a_model_comes_back_to_the_last_bit(family, data, tmp_path_factory):
     for model in (nb, back):
         model.forget(table.frame(), table.y, sample_weight=table.weights)
     assert state_of(back.counts_) == state_of(nb.counts_)
-
-
-SETTINGS = {
-    "estimate": "map",
-    "smoothing": np.float64(2.5),
-    "prior": {"yes": 0.25, "no": 0.75},
-    "prior_smoothing": 2,
-    "classes": ["yes", "no"],
-    "columns": ["colour", "size"],
-    "missing": "value",
-    "unseen": "smooth",
-    "max_categories": 2,
-    "cost": {("yes", "no"): 7},
-    "reject": 0.25,
-    "unlabelled": "skip",
-    "n_jobs": 1,
-    "random_state": 3,
-}
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_settings_come_back(name, tmp_path):
-    """Each of them, and so the answers."""
-    nb = book(**{name: SETTINGS[name]}).fit(TABLE, LABELS)
-    back = again(nb, tmp_path)
-
-    assert back.get_params()[name] == SETTINGS[name]
-    assert_array_equal(back.predict(TABLE), nb.predict(TABLE))
-    assert_array_equal(back.predict_proba(TABLE), nb.predict_proba(TABLE))
-
-
-LABELLED = {
-    "texts": LABELS,
-    "integers": [int(label == "yes") for label in LABELS],
-    "small integers": np.array([label == "yes" for label in LABELS], np.int8),
-    "booleans": [label == "yes" for label in LABELS],
-    "whole floats": [float(label == "yes") for label in LABELS],
-    "objects": np.array(LABELS, dtype=object),
-}
-
-
-@pytest.mark.parametrize("kind", LABELLED)
-def test_labels_come_back_with_their_own_type(kind, tmp_path):
-    """The loaded model answers in the type that was learned."""
-    nb = book().fit(TABLE, LABELLED[kind])
-    back = again(nb, tmp_path)
-
-    assert back.classes_.dtype == nb.classes_.dtype
-    assert [type(label) for label in back.predict(TABLE).tolist()] == [type(k) for k in nb.predict(TABLE).tolist()]
 
 
 class Answer(enum.Enum):
@@ -371,26 +320,3 @@ def test_a_model_from_a_file_without_rows_says_so(tmp_path):
         again.partial_fit(X, Y).predict(X)
     assert again.counts_.rows.sum() == 3 * N
     assert again.kept_rows_.rows == 0
-
-
-@pytest.mark.parametrize("how", [{}, {"model": "textbook"}])
-def test_rows_that_are_not_there_are_not_written(how, tmp_path):
-    X = {"size": RNG.normal(size=N)}
-    nb = nv.NaiveBayes(**how).fit(X, Y).drop_rows()
-    with pytest.raises(InvalidSetting, match="textbook model needs no row" if how else "keeps no row"):
-        nb.save(tmp_path / "m.parquet", rows=True)
-    assert not list(tmp_path.iterdir())
-
-
-def test_hashes_that_do_not_follow_from_rows_come_back(keep):
-    """Rows that count less, as they grow old, keep the hashes that they were chosen by."""
-    keep(N // 2)
-    X = {"size": RNG.normal(size=N)}
-    kept = nv.NaiveBayes().fit(X, Y).fitted_.state.kept.in_order() * 0.5
-    nb = nv.NaiveBayes().fit(X, Y, sample_weight=np.full(N, 0.5))
-    stored = rows_for_file(kept)
-    back = rows_of_part(model_file.rows_to_bytes(stored), nb.schema_, nb.counts_, None)
-    assert isinstance(back, kept_rows.KeptRows)
-    assert stored.hashes is not None
-    assert_array_equal(back.hashes, kept.hashes)
-    assert_array_equal(back.held.weights, kept.held.weights)

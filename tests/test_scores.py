@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 
 import numpy as np
 import pandas as pd
@@ -87,27 +86,6 @@ def test_the_mean_cost_is_what_the_decisions_cost(weighted, reject):
     assert simple.mean_cost == pytest.approx(1 - simple.accuracy)
 
 
-def test_a_class_without_rows_is_not_in_means():
-    p, truth, _ = drawn(3)
-    some = truth != 2
-    scores = nv.Scores(p[some], truth[some], "abc")
-    areas = [metrics.roc_auc_score(truth[some] == k, p[some, k]) for k in (0, 1)]
-    assert scores.auc == pytest.approx(np.mean(areas))
-    within = [np.mean(p[truth == k].argmax(axis=1) == k) for k in (0, 1)]
-    assert scores.balanced_accuracy == pytest.approx(np.mean(within))
-
-
-def test_the_baseline_knows_the_frequencies_and_nothing_else():
-    p, truth, w = drawn(3, weighted=True)
-    baseline = nv.Scores(p, truth, "abc", w).baseline
-    shares = np.bincount(truth, w) / w.sum()
-    assert baseline.accuracy == pytest.approx(shares.max())
-    assert baseline.log_loss == pytest.approx(-(shares @ np.log(shares)))
-    assert baseline.balanced_accuracy == pytest.approx(1 / 3)
-    assert baseline.auc == pytest.approx(0.5)
-    assert baseline.calibration_error == pytest.approx(0.0, abs=1e-12)
-
-
 def test_the_figures_come_as_a_frame_as_json_and_as_text():
     p, truth, _ = drawn(2)
     scores = nv.Scores(p, np.array([10, 20])[truth], np.array([10, 20]))
@@ -170,21 +148,6 @@ def test_truth_is_labels_or_places_of_classes_that_are_texts(truth):
     scores = nv.Scores(P, truth, ("no", "yes"))
     assert scores.truth.tolist() == [0, 1, 1]
     assert scores.accuracy == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize(
-    ("classes", "truth"),
-    [
-        ((0, 1), [0, 1, 1]),
-        ((False, True), [False, True, True]),
-        ((False, True), [0, 1, 1]),
-        (("1", "0"), ["1", "0", "0"]),
-        (("1", "0"), [0, 1, 1]),
-    ],
-)
-def test_labels_and_places_are_the_same_for_classes_that_count_from_0(classes, truth):
-    """Digits as text are labels, and numbers then places."""
-    assert nv.Scores(P, truth, classes).truth.tolist() == [0, 1, 1]
 
 
 # -- answers alone -----------------------------------------------------------------------------------------------------
@@ -281,25 +244,6 @@ def test_the_spread_over_rows_is_the_standard_error_of_their_mean():
     assert math.isnan(scores.spread["auc"])
 
 
-def test_no_spread_is_claimed_where_all_are_alike():
-    scores = nv.Scores([[0.9, 0.1]] * 100, ["a"] * 50 + ["a"] * 50, "ab", folds=[0] * 50 + [1] * 50)
-    rows = nv.Scores([[0.9, 0.1]] * 100, ["a"] * 100, "ab")
-    for found in (scores, rows):
-        assert found.accuracy == 1
-        assert math.isnan(found.spread["accuracy"])
-        assert "100.0 % ±" not in str(found)
-        assert found.to_dict()["spread"]["accuracy"] is None
-
-
-def test_accuracy_with_reject_varies_by_its_answered_rows():
-    posterior, truth, _, _ = few_rows()
-    scores = nv.Scores(posterior, truth, "abc", reject=0.4)
-    answered = posterior.max(axis=1) >= 0.6
-    right = (posterior.argmax(axis=1) == truth)[answered]
-    assert scores.spread["accuracy"] == pytest.approx(np.std(right, ddof=1) / math.sqrt(answered.sum()))
-    assert scores.spread["coverage"] == pytest.approx(np.std(answered, ddof=1) / math.sqrt(200))
-
-
 def test_cross_validation_returns_the_fold_of_each_row():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
@@ -311,23 +255,6 @@ def test_cross_validation_returns_the_fold_of_each_row():
     assert np.bincount(dealt.folds).tolist() == [12] * 5
     twice = nv.cross_validate(X, y, cv=[(np.arange(30), np.arange(30, 60))] * 2, model="textbook")
     assert sorted(twice.folds.tolist()) == [0] * 30 + [1] * 30
-
-
-def test_a_report_of_fit_shows_accuracy_with_its_spread(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    y = rng.choice(["ham", "spam"], 200)
-    pd.DataFrame({"a": rng.normal(size=200) + 2 * (y == "ham"), "y": y}).to_csv("t.csv", index=False)
-    said = CliRunner().invoke(main, ["fit", "t.csv", "-t", "y", "--cv", "4"]).stdout
-    assert re.search(
-        r"Accuracy \d+\.\d % ± \d+\.\d on held-out rows \(4-fold cross-validation\); always \w+: \d+\.\d %", said
-    )
-    assert re.search(r"log loss +0\.\d{4} ± 0\.\d{4} +0\.\d{4} ± 0\.\d{4} +0\.\d{4}\n", said)
-    told = json.loads(CliRunner().invoke(main, ["fit", "t.csv", "-t", "y", "--cv", "4", "--json"]).stdout)
-    assert len(told["scores"]["folds"]) == len(told["textbook_scores"]["folds"]) == 4
-    assert sum(part["rows"] for part in told["scores"]["folds"]) == 200
-    losses = [part["log_loss"] for part in told["scores"]["folds"]]
-    assert told["scores"]["spread"]["log_loss"] == pytest.approx(np.std(losses, ddof=1) / 2)
 
 
 # -- scores are of the answers that are given --------------------------------------------------------------------------
@@ -420,47 +347,6 @@ def test_the_baseline_is_the_cheapest_of_all_constant_answers(seed, classes, cho
     else:
         assert reject is not None
         assert reject <= min(constants) + 1e-9
-
-
-@checked
-@given(st.integers(0, 10**6), st.sampled_from(["squared", "absolute"]), st.sampled_from([None, 0.5, 2.0]))
-def test_numbers_are_compared_with_the_best_constant_number(seed, cost, reject):
-    posterior, truth, weights, _ = drawn_decisions(seed, 4, 1, 50)
-    values = np.array([1, 2, 5, 9])
-    scores = nv.Scores(posterior, values[truth], values, weights, cost, reject)
-    power = 2 if cost == "squared" else 1
-    answers = nv.decide(posterior, cost, reject, values)
-    gaps = np.where(np.isnan(answers), reject or 0.0, np.abs(answers - values[truth]) ** power)
-    assert scores.mean_cost == pytest.approx(weights @ gaps / weights.sum())
-    grid = np.linspace(1, 9, 801)  # every constant answer to a hundredth
-    paid = (weights[:, None] * np.abs(grid - values[truth][:, None]) ** power).sum(axis=0).min() / weights.sum()
-    assert scores.baseline.mean_cost == pytest.approx(paid if reject is None else min(paid, reject), abs=1e-3)
-    assert scores.skill == pytest.approx(1 - scores.mean_cost / scores.baseline.mean_cost)
-    assert math.isnan(scores.accuracy)
-    assert math.isnan(scores.balanced_accuracy)
-    found = json.loads(scores.to_json())
-    assert found["accuracy"] is found["confusion"] is found["choices"] is None
-    assert "accuracy" not in str(scores)
-    assert "mean cost" in str(scores)
-
-
-def test_text_json_and_frame_agree_with_reject():
-    """The baseline abstains where that costs least."""
-    posterior, truth, _, _ = drawn_decisions(2, 3, 3, 100)
-    scores = nv.Scores(posterior, truth, "abc", None, [[0, 1, 5], [2, 0, 1], [1, 9, 0]], 0.6)
-    found, table = json.loads(scores.to_json()), pd.DataFrame(scores.frame()).set_index("score")
-    for name in ("coverage", "accuracy", "balanced_accuracy", "mean_cost"):
-        assert found[name] == table.loc[name, "model"] == getattr(scores, name)
-        constant = getattr(scores.baseline, name)
-        assert found["baseline"][name] == (None if math.isnan(constant) else constant)
-    assert 0 < scores.coverage < 1
-    assert found["choices"] == ["a", "b", "c", None]
-    assert sum(map(sum, found["confusion"])) == found["rows"] == 100
-    assert f"{scores.coverage:.1%}".replace("%", " %") in str(scores)
-    scores = nv.Scores([[0.9, 0.1], [0.4, 0.6]], ["a", "b"], "ab", reject=0.1)
-    assert scores.baseline.mean_cost == 0.1
-    assert "never answering" in str(scores).splitlines()[0]
-    assert scores.to_dict()["baseline"]["answer"] is None
 
 
 # -- evaluate and score() agree with predict ---------------------------------------------------------------------------

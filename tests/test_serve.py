@@ -72,20 +72,6 @@ def penguin_rows():
 # -- predictions -------------------------------------------------------------------------------------------------------
 
 
-def test_one_row_gets_the_prediction_of_the_library(server, app, nb):
-    (expected,) = nb.predict_proba(ROW).tolist()
-    for client in (server, app):
-        found = client.post("predict", ROW)
-        assert found.status == 200
-        assert found.headers["content-type"] == "application/json"
-        assert found.json == {
-            "answer": nb.predict(ROW)[0],
-            "probability": max(expected),
-            "probabilities": dict(zip(CLASSES, expected, strict=True)),
-            "revision": 0,
-        }
-
-
 @pytest.mark.parametrize("count", [1, 16, 17, 344])
 def test_rows_get_the_predictions_of_the_library_to_the_bit(app, nb, count):
     rows = [{name: value for name, value in row.items() if name != "species"} for row in penguin_rows()[:count]]
@@ -547,12 +533,6 @@ def test_a_foreign_host_is_refused(strict_app, penguin_model):
         assert strict_app.get("/healthz", Host=host).status == 200
     allowed = App(penguin_model, allow_hosts=("Model.example.org",))
     assert allowed.get("/healthz", Host="model.example.org:80").status == 200
-
-
-def test_a_request_has_one_host(strict_server):
-    assert b" 400 " in strict_server.raw(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n").split(b"\r\n")[0]
-    two = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    assert b" 400 " in strict_server.raw(two).split(b"\r\n")[0]
 
 
 def test_other_sites_cannot_post(strict_app, strict_server):

@@ -129,12 +129,6 @@ def test_a_bad_row_changes_nothing_and_is_not_written(model, ahead):
     assert rows_of(model) == 82
 
 
-def test_new_classes_need_an_option(model, ahead):
-    with App(model, learn=ahead, new_classes=True) as app:
-        assert learn(app, *[ROW | {"go": "away"}] * 60)["total"] == 140
-        assert "away" in app.post("predict", ROW).json["probabilities"]
-
-
 # -- the file at the end -----------------------------------------------------------------------------------------------
 
 

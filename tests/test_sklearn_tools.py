@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.calibration import CalibratedClassifierCV
+from numpy.testing import assert_array_equal
 from sklearn.ensemble import BaggingClassifier, VotingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -87,14 +86,6 @@ def test_copies_answer_alike_and_go_their_own_way(parameters, way, asked):
     assert again.counts_.rows.sum() == SIZE + 5
 
 
-def test_it_knows_its_features():
-    """n_features_in_ and feature_names_in_ follow the table; an array has no names."""
-    nb = fitted()
-    assert (nb.n_features_in_, nb.feature_names_in_.tolist()) == (5, list(FRAME.columns))
-    assert not hasattr(nb.fit(FRAME[["wind", "guests"]].to_numpy(), Y), "feature_names_in_")
-    assert nb.n_features_in_ == 2
-
-
 # -- the tools of scikit-learn -----------------------------------------------------------------------------------------
 
 
@@ -117,15 +108,6 @@ def test_it_may_be_searched():
     assert search.best_params_["columns"] is None
     assert search.best_score_ > -0.6
     assert_array_equal(search.predict(FRAME), search.best_estimator_.predict(FRAME))
-
-
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
-def test_it_may_be_calibrated(method):
-    """On a frame with texts and missing values; probabilities stay probabilities."""
-    calibrated = CalibratedClassifierCV(NaiveBayes(), method=method, cv=3).fit(FRAME, Y)
-
-    assert_allclose(calibrated.predict_proba(FRAME).sum(axis=1), 1.0)
-    assert calibrated.score(FRAME, Y) > 0.7
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])

@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.naive_bayes import GaussianNB
 
 import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
@@ -103,16 +102,6 @@ def test_a_matrix_may_lie_in_any_form(fitted, form):
 # -- counts ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_model_comes_back_from_its_file(fitted, tmp_path):
-    fitted.save(tmp_path / "m.parquet")
-    back = nv.load(tmp_path / "m.parquet")
-    assert back.counts_ == fitted.counts_
-    assert back.schema_ == fitted.schema_
-    assert_allclose(back.predict_proba(X), fitted.predict_proba(X), atol=1e-12)
-    back.save(tmp_path / "again.parquet")
-    assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "m.parquet").read_bytes()
-
-
 def test_a_file_whose_matrix_was_counted_as_texts_is_refused(fitted, tmp_path, monkeypatch):
     texts = nv.NaiveBayes(families={"X": nv.Words(hash_width=120)}, model="textbook").fit({"X": ["a", "b"]}, [0, 1])
     said = fitted.schema_.to_json()
@@ -174,16 +163,6 @@ def test_empty_cells_are_zeros(family, model):
     assert a.leave_one_out(X_OF_NUMBERS, LABELS_OF_NUMBERS).log_loss == pytest.approx(
         b.leave_one_out(filled, LABELS_OF_NUMBERS).log_loss, rel=1e-9
     )
-
-
-@pytest.mark.usefixtures("few_rows_at_a_time")
-def test_gaussian_on_tfidf_answers_as_scikit_learn():
-    ours = nv.NaiveBayes(families={"X": nv.Gaussian(epsilon=1e-3)}, estimate="mle", model="textbook").fit(
-        X_OF_NUMBERS, LABELS_OF_NUMBERS
-    )
-    smoothing = 1e-3 / X_OF_NUMBERS.toarray().var(axis=0).max()
-    theirs = GaussianNB(var_smoothing=smoothing).fit(X_OF_NUMBERS.toarray(), LABELS_OF_NUMBERS)
-    assert np.allclose(ours.predict_proba(X_OF_NUMBERS), theirs.predict_proba(X_OF_NUMBERS.toarray()), atol=1e-7)
 
 
 @pytest.mark.usefixtures("few_rows_at_a_time")

@@ -3,7 +3,6 @@
 import datetime
 import sys
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -109,22 +108,6 @@ def test_classes_are_of_any_type(db, labels):
         assert found.classes_.tolist() == list(expected.classes.labels)
 
 
-def test_variances_keep_their_digits_at_large_means(db):
-    rng = np.random.default_rng(0)
-    y = np.repeat(["near", "far", "one"], [300, 300, 1])
-    x = np.round(rng.normal(size=601) * 64) / 64 + np.where(y == "near", 1e8, -3e11)
-    table = pa.table({"x": x, "whole": (x * 64).astype(np.int64), "y": y, "share": rng.random(601)})
-    check_counts(db, table, sample_weight="share")
-    found, _ = check_counts(db, table)
-    for label in ("near", "far", "one"):
-        numbers = [Fraction(float(number)) for number in x[y == label]]
-        mean = sum(numbers) / len(numbers)
-        exact = sum((number - mean) ** 2 for number in numbers) / len(numbers)
-        place = found.classes.place(label)
-        assert abs(Fraction(float(found.columns["x"].mean[place, 0])) - mean) <= Fraction(1e-15) * abs(mean)
-        assert abs(Fraction(float(found.columns["x"].variance[place, 0])) - exact) <= Fraction(1e-12) * exact
-
-
 def test_rows_without_a_label_are_refused_or_skipped(db):
     table = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "k": ["a", "b", "c", "d"], "y": ["u", None, "v", None]})
     put = db.put(table)
@@ -147,15 +130,6 @@ def test_odd_names_and_values_are_only_names_and_values(db):
     table, name = pa.table(columns), "x'; drop table \"x"
     check_counts(db, table, "target'; --", name, sample_weight="weight)")
     assert db.con.table(name).count().to_pyarrow().as_py() == 8
-
-
-def test_texts_with_too_many_values_are_set_aside(db, monkeypatch):
-    monkeypatch.setattr("naively.sql.counting.MOST_LABELS", 20)
-    table = pa.table({"id": [f"n{at}" for at in range(60)], "k": list("abc") * 20, "y": list("uv") * 30})
-    found = nv.sql.count(db.put(table), "y")
-    assert list(found.columns) == ["k"]
-    assert "'id' has more than" in found.schema.hints[0]
-    check_counts(db, table, schema={"id": "categorical"})
 
 
 cells = {

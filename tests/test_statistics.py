@@ -25,8 +25,6 @@ from .strategies import (
     axes_of,
     cells_of,
     checked,
-    counted_moments,
-    labels_of,
     scale_of,
     state_of,
 )
@@ -170,58 +168,7 @@ def test_rows_never_counted_cannot_be_taken_away(whole: Any, part: Any, facts: t
     assert (state_of(whole), state_of(part)) == before
 
 
-IMPOSSIBLE = {
-    "squares below zero": ([1, 1, 1], [5]),
-    "squares below those of the mean that is left": ([0, 0, 10, 10], [0, 0, 0]),
-    "squares left of no numbers": ([0, 10], [5, 5]),
-}
-
-
-@pytest.mark.parametrize(("numbers", "taken"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
-def test_numbers_never_counted_cannot_be_taken_away(numbers: list[float], taken: list[float]):
-    whole, part = (
-        counted_moments(Axis(["egg"]), ["size"], np.zeros(len(x)), np.array(x, float)) for x in (numbers, taken)
-    )
-    with pytest.raises(NotASubset, match="column 'size', class 'egg' the sum of squares is"):
-        whole - part
-
-
 # -- labels -------------------------------------------------------------------------------------------------------
-
-
-@every_kind
-@checked
-@given(data=st.data())
-def test_labels_may_be_given_in_any_order(kind: Kind, data: Any):
-    (statistic,) = data.draw(kind.parts(1, declared=False))
-    assert state_of(rebuilt(statistic, data)) == state_of(statistic)
-
-
-def rebuilt(statistic: Any, data: Any) -> Any:
-    """Return the same statistic made from labels in another order."""
-    if isinstance(statistic, Tables):
-        return Tables(tuple(rebuilt(table, data) for table in statistic.tables))
-    if isinstance(statistic, WordTable):
-        return reworded(statistic, data)
-    lines = data.draw(st.permutations(range(len(statistic.classes))))
-    classes = [statistic.classes.labels[i] for i in lines]
-    if isinstance(statistic, Counts):
-        columns = {name: rebuilt(column, data) for name, column in statistic.columns.items()}
-        return Counts(classes, statistic.rows[list(lines)], columns)
-    others = labels_of(statistic)
-    order = data.draw(st.permutations(range(len(others))))
-    parts = [array[np.ix_(lines, order)] for array in arrays_of(statistic)]
-    return type(statistic)(classes, [others.labels[j] for j in order], *parts)
-
-
-def reworded(words: WordTable, data: Any) -> WordTable:
-    """Return the same counts of words under a lexicon that knows them in another order; columns of a hash have one."""
-    if words.numbered:
-        return words
-    order = data.draw(st.permutations(range(len(words.values))))
-    lexicon = TextReader(IN_PAIRS, [words.values.labels[at] for at in order], fixed=words.lexicon.fixed)
-    times, texts = (np.ascontiguousarray(part[:, order]) for part in (words.n, words.n_texts))
-    return WordTable(words.classes, lexicon, times, texts)
 
 
 # -- weights ------------------------------------------------------------------------------------------------------
@@ -431,54 +378,7 @@ def test_the_variance_keeps_its_digits(means: tuple[float, ...], size: int):
     assert error_of(in_batches(x, y, None, size), x, y) <= 1e-12
 
 
-def test_one_outlier_that_comes_alone_spoils_nothing():
-    """The same when the outlier was the only row of its batch."""
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(0, 1, (30_000, 1)), np.zeros(30_000, np.int32)
-    x[0] = 1e8
-    accumulator = MomentsAccumulator(Axis(["a"]), Axis.numbered(1))
-    accumulator.add(x[:1], y[:1], None, 1)
-    accumulator.add(x[1:], y[1:], None, 1)
-    variance = x.astype(np.longdouble).var()
-
-    assert abs(accumulator.value().variance[0, 0] - variance) <= 1e-12 * variance
-
-
 # -- missing values and weights ----------------------------------------------------------------------------------------
-
-
-def test_nan_is_a_missing_value():
-    """A cell that is not there counts for nothing, and the rest of its row for what it holds."""
-    x, y = rows_around(MEANS["one mean"])
-    x, y = np.column_stack([x[:5000], x[5000:10_000]]), y[:5000]
-    holes = np.random.default_rng(1).random(x.shape) < 0.3
-    holes[0], holes[:, 0] = True, holes[:, 0] & (y != 2)
-    gappy = np.where(holes, np.nan, x)
-
-    for size in (5000, 100, 1):
-        found = in_batches(gappy, y, None, size)
-        assert error_of(found, gappy, y) <= 1e-12
-    for column in range(2):
-        there = ~holes[:, column]
-        alone = in_batches(x[there][:, [column]], y[there], None, ROWS)
-        assert np.array_equal(alone.n[:, 0], found.n[:, column])
-        assert np.allclose(alone.mean[:, 0], found.mean[:, column], rtol=1e-14, atol=0)
-
-
-@pytest.mark.parametrize("size", [1000, 7])
-def test_a_weight_is_a_number_of_rows(size: int):
-    """Weight 3 is three rows, weight 0 is none: also where the numbers are far from the others or are no numbers."""
-    rng = np.random.default_rng(2)
-    x, y = rows_around(MEANS["means far apart"])
-    x, y, weights = x[:1000].copy(), y[:1000], rng.integers(0, 4, 1000).astype(float)
-    x[:50], weights[:50] = 1e12, 0.0
-    x[50:60], weights[50:60] = np.nan, 0.0
-    repeated = np.repeat(np.arange(1000), weights.astype(int))
-    found, expected = in_batches(x, y, weights, size), in_batches(x[repeated], y[repeated], None, ROWS)
-
-    assert found == expected
-    assert error_of(found, x[repeated], y[repeated]) <= 1e-12
-    assert in_batches(x, y, weights * 0.25, size).agrees(expected * 0.25)
 
 
 # -- the same, however the rows come ------------------------------------------------------------------------------

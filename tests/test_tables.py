@@ -78,18 +78,6 @@ def test_one_row_as_a_dict_is_a_row_of_the_table(table, missing):
             assert_array_equal(ask(dict(frame.iloc[at])), expected[at : at + 1])
 
 
-@pytest.mark.parametrize("missing", ["skip", "value"])
-def test_few_and_many_rows_get_the_same_answers(missing):
-    """A few rows are read value by value, many in columns, very many in blocks."""
-    nb, frame = learned(missing=missing), pd.DataFrame(NEW)
-    expected = nb.predict_proba(frame)
-    times = 50_000
-
-    many = pd.concat([frame] * times, ignore_index=True)
-    assert_array_equal(nb.predict_proba(many), np.tile(expected, (times, 1)))
-    assert_array_equal(nb.predict_proba(rows(NEW) * 10), np.tile(expected, (10, 1)))
-
-
 @each_clothes
 def test_order_of_columns_and_more_of_them_do_not_matter(kind):
     """Columns align by name."""
@@ -113,28 +101,6 @@ def test_a_missing_column_is_an_error_with_the_likely_name(make):
 
     with pytest.raises(InvalidInput, match=r"The table has no column 'colour'; did you mean 'color'\?"):
         learned().predict(make(misspelt))
-
-
-def test_arrays_align_by_place():
-    """An array has no names: its columns are taken in their order, by models of frames and of arrays."""
-    numbers = np.array([[1.0, 2], [3, 5], [2, 2], [9, np.nan]])
-    nb = book().fit(numbers, list("abab"))
-
-    assert nb.schema_.names == ("x0", "x1")
-    assert not hasattr(nb, "feature_names_in_")
-    frame = pd.DataFrame(numbers, columns=["u", "v"])
-    assert_array_equal(nb.predict_proba(frame), nb.predict_proba(numbers))
-    assert_array_equal(book().fit(frame, list("abab")).predict_proba(numbers), nb.predict_proba(numbers))
-
-
-def test_the_target_may_be_a_column():
-    """By name, and it does not are evidence for itself."""
-    frame = pd.DataFrame(TABLE | {"answer": LABELS})
-
-    nb = book().fit(frame, target="answer")
-    assert nb.counts_ == learned().counts_
-    assert nv.count(pl.DataFrame(frame), target="answer") == learned().counts_
-    assert_array_equal(nb.predict_proba(frame), learned().predict_proba(TABLE))
 
 
 # -- what columns are -------------------------------------------------------------------------------------------------
@@ -210,14 +176,6 @@ def test_families_override_the_kind(family):
     assert nb.schema_["visits"].family.smoothing == getattr(family, "smoothing", None)
     assert nb.schema_["colour"].family == nv.Categorical()
     assert not np.allclose(nb.predict_proba(TABLE), learned().predict_proba(TABLE))
-
-
-def test_texts_cannot_be_numbers():
-    """A family that counts numbers does not fit texts; the error says what to write."""
-    with pytest.raises(InvalidSetting, match="Column 'colour' holds text, but the family 'gaussian' counts numbers"):
-        learned(families={"colour": "gaussian"})
-    with pytest.raises(InvalidInput, match="There is no column 'color'; did you mean 'colour'"):
-        learned(families={"color": "categorical"})
 
 
 def test_a_schema_can_be_printed_edited_kept_and_used_again():
@@ -507,15 +465,6 @@ def test_importance_is_mutual_information(estimate, drawn):
         assert found["bits"].is_monotonic_decreasing
         assert (found["bits"] >= 0).all()
         assert all(one <= sum(-p * log2(p) for p in prior) + 1e-9 for one in found["bits"])
-
-
-def test_importance_and_summary_follow_the_columns():
-    """The column of most bits stands first; those that are not used are not mentioned."""
-    nb = book(smoothing=0.01).fit(TABLE | {"answer": LABELS}, LABELS)
-
-    assert nb.importance()["column"][0] == "answer"
-    assert nb.set_params(columns=["size"]).importance()["column"].tolist() == ["size"]
-    assert "answer" not in nb.summary()
 
 
 def test_a_summary_says_what_was_learned():

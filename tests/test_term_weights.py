@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
 from naively import _kernels as kernels
-from naively._threads import shared_threads
 from naively.model.default.weights import WeightFit, WeightProblem
 from naively.model.recipe import RECIPE
 
@@ -109,17 +106,6 @@ def test_scores_are_those_of_the_formula(name, level):
     assert_allclose(np.log(p), log_softmax(z, axis=0), rtol=0, atol=1e-5)
 
 
-def test_threads_do_not_change_a_bit(level):
-    small, found = Small(rows=9000, classes=4, terms=12, seed=9), []
-    for threads in (1, 3):
-        with shared_threads(threads):
-            problem = small.problem()
-            fit = problem.solve(small.start(), small.towards, 1.0)
-            found.append((fit.both, fit.curve, problem.scores(fit.both)))
-    for one, other in zip(*found, strict=True):
-        assert_array_equal(one, other)
-
-
 # -- arguments ---------------------------------------------------------------------------------------------------------
 
 X, TRUTH, W = np.ones((2, 3, 5), np.float32), np.full((3, 5), 1 / 3), np.ones(5)
@@ -161,17 +147,3 @@ def test_scores_that_do_not_fit_are_refused(change):
     called(kernels.term_scores, SCORES)
     with pytest.raises((ValueError, TypeError)):
         called(kernels.term_scores, SCORES | change)
-
-
-def test_the_bias_ridge_pulls_to_the_prior():
-    """Biases of a problem without terms lie between the log prior and the shares of the rows."""
-    small = Small(terms=0)
-    small.prior = small.prior + np.array([2.0, 0.0, 0.0])
-    free, held = (
-        WeightProblem([], small.y, small.weights, small.prior, replace(RECIPE, bias_ridge=ridge))
-        for ridge in (1e-9, 1e9)
-    )
-    none = np.zeros(0)
-    assert_allclose(held.solve(small.start(), none, 1.0).both, small.prior, atol=1e-6)
-    shares = free.probabilities(free.solve(small.start(), none, 1.0).both)[:, 0]
-    assert_allclose(shares, np.bincount(small.y, small.weights) / small.weights.sum(), atol=1e-4)

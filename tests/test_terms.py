@@ -8,16 +8,13 @@ from functools import partial
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from naively import _kernels as kernels
 from naively.model.default.coefficients import CellLayout, Problem, State
 from naively.model.default.normal import (
     COMPONENTS,
-    LINEAR,
     QUADRATIC,
     RIDGE,
     SHRINKAGE,
@@ -26,7 +23,7 @@ from naively.model.default.normal import (
     cross_terms,
 )
 from naively.model.default.pairs import PAIRS, PairColumns, cross_pairs
-from naively.model.default.rows import CrossFit, Term, deal_out, first_clear, fold_slices
+from naively.model.default.rows import CrossFit, Term
 from naively.model.default.values import cross_values
 from naively.model.default.weights import Candidates
 from naively.model.recipe import RECIPE
@@ -122,26 +119,6 @@ def test_the_classes_of_rows_that_measure_change_no_term_no_weight_and_no_coeffi
     assert_allclose(*tables, rtol=0, atol=1e-4)
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.integers(2, 12))
-def test_every_fold_has_its_share_of_rows_and_of_every_class(classes, number):
-    y = np.array(classes, dtype=np.int32)
-    order, folds = fold_slices(deal_out(y, number))
-    assert sorted(order) == list(range(len(y)))
-    assert [fold.start for fold in folds] == [0, *(fold.stop for fold in folds[:-1])]
-    assert folds[-1].stop == len(y)
-    for own in (np.ones(len(y), bool), *(y == label for label in range(4))):
-        sizes = [int(own[order[fold]].sum()) for fold in folds]
-        assert max(sizes) - min(sizes) <= 1
-
-
-def test_a_later_choice_must_gain_more_than_a_nat_and_its_standard_error():
-    weights, noise = np.ones(9), np.linspace(-4, 4, 9)
-    losses = [np.ones(9), np.full(9, 0.95), np.full(9, 0.5) + noise, np.full(9, 0.5), np.full(9, np.inf)]
-    assert first_clear(losses[:3], weights) == 0
-    assert first_clear(losses, weights) == 3
-    assert first_clear([np.full(9, np.inf)] * 2, weights) == 0
-
-
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
@@ -201,15 +178,6 @@ def test_pairs_are_scored_by_how_much_more_frequent_they_are_than_independent_co
 
 
 # -- linear and quadratic ----------------------------------------------------------------------------------------------
-
-
-def test_the_linear_term_is_that_of_discriminant_analysis():
-    """As scikit-learn computes it, which has no ridge."""
-    case = drawn_case(RNG(3), 4, (), 120)
-    theirs = LinearDiscriminantAnalysis(solver="lsqr").fit(case.rows.cells.level, case.rows.y)
-    expected = theirs.decision_function(case.rows.cells.level) - np.log(theirs.priors_)
-    found = scores_by(tables_of(case.cross.counts, {LINEAR: 1.0}, {RIDGE: 1e-9}), case.rows)
-    assert_allclose(centered(found.T), centered(expected.T), atol=1e-6)
 
 
 @pytest.mark.parametrize("shrinkage", [0.02, 0.3, 1.0])

@@ -112,17 +112,6 @@ def test_words_are_weighed_as_by_transformers(name):
     assert_allclose(nb.predict_log_proba(NEW), reference(model, **steps), atol=1e-9)
 
 
-def test_a_hash_of_one_column_for_each_word_answers_as_the_words_do():
-    """Where no two words share a column, a hash only forgets names; unused columns are imagined words as others."""
-    by_hash = textbook(nv.Words(hash_width=2**16, cjk="words"), estimate="mle").fit(TEXTS, Y)
-    by_word = textbook(nv.Words(cjk="words"), estimate="mle").fit(TEXTS, Y)
-
-    assert by_hash.counts_.columns["text"].texts.astype(bool).any(axis=0).sum() == len(
-        by_word.counts_.columns["text"].values
-    )
-    assert_allclose(by_hash.predict_proba(TEXTS), by_word.predict_proba(TEXTS), atol=1e-9)
-
-
 # -- every way to give texts ------------------------------------------------------------------------------------------
 
 
@@ -230,12 +219,6 @@ def test_columns_of_texts_stand_beside_others():
 
     assert_allclose(nb.predict_joint_log_proba(table), prior + sum(parts), atol=1e-8)
     assert set(nb.counts_.columns["subject"].values.labels) != set(nb.counts_.columns["body"].values.labels)
-
-
-def test_a_column_of_texts_without_a_family_is_a_label():
-    """Only a table that is nothing but texts is taken apart without being told."""
-    assert nv.NaiveBayes().fit({"text": TEXTS, "n": range(len(TEXTS))}, Y).schema_["text"].family.name == "categorical"
-    assert nv.NaiveBayes().fit(TEXTS, Y).schema_["text"].family.name == "words"
 
 
 # -- settings that make no sense --------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
 
 import naively as nv
 from naively.errors import InvalidInput
@@ -118,21 +117,6 @@ def test_a_text_alone_belongs_into_a_list(text, nb):
     """The error says so, whatever the text is; it is not taken as the name of a file."""
     for ask in (nb.predict, nb.predict_proba, nb.explain):
         unchanged(nb, lambda _, ask=ask: ask(text), r"put it into a list: predict\(\[text\]\)")
-
-
-def test_texts_and_tables_are_not_mistaken_for_each_other(nb):
-    """A model of tables is given no texts, and the reverse."""
-    table = nv.NaiveBayes().fit({"n": [1.0, 2, 3, 4], "c": list("abab")}, list("xyxy"))
-    for wrong in (TEXTS, TEXTS[:1]):
-        unchanged(table, lambda nb, wrong=wrong: nb.predict(wrong), "X has 1 features, but .* expecting 2|no column")
-    unchanged(table, lambda nb: nb.partial_fit(TEXTS, Y), "expecting 2 features")
-    unchanged(nb, lambda nb: nb.predict({"n": [1.0]}), "no column 'text'")
-    unchanged(nb, lambda nb: nb.predict(pd.DataFrame({"body": TEXTS})), "no column 'text'")
-    unchanged(nb, lambda nb: nb.predict(np.eye(3)), "expecting 1 features")
-    unchanged(nb, lambda nb: nb.predict(np.ones((3, 1))), "held text when it was learned")
-    unchanged(nb, lambda nb: nb.predict(sparse.eye(3).tocsr()), "sparse matrix")
-    with pytest.raises(InvalidInput, match="target=…"):
-        nv.NaiveBayes().fit("free money", ["spam"])
 
 
 # -- texts that are unusual -------------------------------------------------------------------------------------------
@@ -263,13 +247,3 @@ def test_nothing_is_half_counted_when_a_function_fails(name, model):
         unchanged(nb, ask, words, error)
     assert_allclose(nb.predict_proba(NEW), answers, atol=1e-12)
     assert nv.NaiveBayes(model=model, families=family).fit(TEXTS, Y).counts_ == nb.counts_
-
-
-GIVEN = {"None": None, "a number": 3, "a text": "abc", "bytes": [b"abc"], "numbers": [1, 2], "holes": ["a", None]}
-
-
-@pytest.mark.parametrize("given", list(GIVEN))
-def test_what_a_function_gives_must_be_strings(given):
-    nb = nv.NaiveBayes(families={"text": nv.Words(tokenizer=lambda text: ["a"] if text == "a" else GIVEN[given])})
-    with pytest.raises(InvalidInput, match=r"Row 1: tokenizer gave .*; it must give strings"):
-        nb.fit(["a", "b"], [0, 1])

@@ -7,18 +7,15 @@ import pickle
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import naively as nv
-from naively.data import model_file as store
 from naively.errors import InvalidInput, NotASubset, UnreadableFile
 from naively.stats import Counts
 
-from .tables import CLASSES, NEW, TEXTS, Y, written
+from .tables import NEW, TEXTS, Y, written
 from .test_store import reforged, refused
 
 MODELS = ["textbook", "auto"]
@@ -84,24 +81,6 @@ def test_all_texts_may_be_forgotten_but_no_others():
         nb.predict(NEW)
 
 
-@every_family
-def test_a_weight_is_as_many_rows(family):
-    """Weight 2 is the row twice, weight 0 is no row, and shares of a soft label are weights."""
-    weights = np.arange(len(TEXTS)) % 3
-    repeated = [(t, k) for t, k, w in zip(TEXTS, Y, weights, strict=True) for _ in range(w)]
-    by_weight = fitted(family, sample_weight=weights)
-    by_row = fitted(family, texts=[t for t, _ in repeated], y=[k for _, k in repeated])
-    soft = pd.DataFrame({label: [float(k == label) for k in Y] for label in CLASSES})
-    halves = soft * 0.5
-    halves["ham"] += 0.5
-
-    assert by_weight.counts_.agrees(by_row.counts_)
-    assert_allclose(by_weight.predict_proba(NEW), by_row.predict_proba(NEW), atol=1e-9)
-    assert fitted(family, y=soft).counts_.agrees(fitted(family).counts_)
-    mixed = (fitted(family).counts_ + fitted(family, y=["ham"] * len(Y)).counts_) * 0.5
-    assert fitted(family, y=halves).counts_.agrees(mixed)
-
-
 ESTIMATED = {
     "min_df": {"min_df": 3},
     "max_df": {"max_df": 0.2},
@@ -138,17 +117,6 @@ def test_leaving_a_text_out_is_taking_it_from_the_counts(name, estimate):
         rest = nb.counts_ - nv.count([texts[i]], [y[i]], schema=nb.schema_)
         other = nv.NaiveBayes.from_counts(rest, nb.schema_, model="textbook", estimate=estimate)
         assert_allclose(scores.posterior[i], other.predict_proba([texts[i]])[0], rtol=1e-9, atol=1e-9)
-
-
-@every_model
-@pytest.mark.parametrize("family", [None, nv.Words(complement=True), nv.Words(hash_width=64)], ids=str)
-def test_folds_are_answered_as_by_models_that_never_saw_them(family, model):
-    """cross_validate is fitting the other rows."""
-    folds = [(np.setdiff1d(np.arange(120), np.arange(k, 120, 3)), np.arange(k, 120, 3)) for k in range(3)]
-    scores = nv.cross_validate(TEXTS, Y, cv=folds, model=model, families=None if family is None else {"text": family})
-    for train, test in folds:
-        nb = fitted(family, model, [TEXTS[i] for i in train], [Y[i] for i in train])
-        assert_allclose(scores.posterior[test], nb.predict_proba([TEXTS[i] for i in test]), atol=1e-6)
 
 
 # -- what does not matter ---------------------------------------------------------------------------------------------
@@ -251,13 +219,6 @@ def path(tmp_path):
     """Return the file of a model of texts."""
     nv.NaiveBayes(model="textbook").fit(TEXTS[:20], Y[:20]).save(tmp_path / "m.parquet")
     return tmp_path / "m.parquet"
-
-
-def test_a_file_that_is_sealed_again_is_the_same(path):
-    """Nothing is wrong with it."""
-    counts = nv.load(path).counts_
-
-    assert store.read_counts(reforged(path))[0] == counts
 
 
 @pytest.mark.parametrize("change", FORGED_ROWS)

@@ -12,15 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.base import clone
 
 import naively as nv
 from naively import _kernels
@@ -75,12 +72,6 @@ def test_what_is_asked_for_is_used(monkeypatch):
     assert allowed(cells=100) == 1  # not worth a second one
 
 
-@pytest.mark.parametrize(("text", "number"), [("1", 1), (" 12 ", 12), ("007", 7)])
-def test_the_environment_says_how_many(monkeypatch, text, number):
-    monkeypatch.setenv("NAIVELY_THREADS", text)
-    assert allowed() == number
-
-
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "1e3", "²", "0x2"])
 def test_a_bad_variable_is_named(monkeypatch, text):
     """The error says which variable holds what, and what to do."""
@@ -90,15 +81,6 @@ def test_a_bad_variable_is_named(monkeypatch, text):
     with pytest.raises(InvalidSetting, match="NAIVELY_THREADS"):
         GaussianNB().fit(NUMBERS, Y)
     GaussianNB(n_jobs=1).fit(NUMBERS, Y)  # what is asked for is not looked up
-
-
-def test_negative_numbers_count_from_all_cpus_down(monkeypatch):
-    """As in joblib: -1 stands for all CPUs, -2 for all but one, and at least one is left."""
-    monkeypatch.setenv("NAIVELY_THREADS", "3")
-    monkeypatch.setattr(threads, "bound_to", lambda: 6)
-    monkeypatch.setattr(threads, "granted", lambda: 4)
-    assert [allowed(number) for number in (-1, -2, -4, -5, -100)] == [4, 3, 1, 1, 1]
-    assert_array_equal(GaussianNB(n_jobs=-1).fit(NUMBERS, Y).theta_, GaussianNB(n_jobs=1).fit(NUMBERS, Y).theta_)
 
 
 @pytest.mark.parametrize("number", ["all", 1.5])
@@ -206,18 +188,6 @@ def test_many_callers_at_once(make, X):
         assert all(answer == alone for answer in pool.map(work, range(12)))
 
 
-@pytest.mark.parametrize("backend", [pytest.param("loky", marks=pytest.mark.slow), "threading"])
-def test_joblib_workers_get_fitted_models(backend):
-    """A fitted model travels to joblib's workers, processes or threads, and answers there as here."""
-    model = GaussianNB().fit(NUMBERS, Y)
-    parts = np.array_split(NUMBERS, 4)
-    with joblib.parallel_config(backend=backend, n_jobs=2):
-        found = joblib.Parallel()(joblib.delayed(model.predict_proba)(part) for part in parts)
-        fitted = joblib.Parallel()(joblib.delayed(clone(model).fit)(NUMBERS, Y) for _ in range(2))
-    np.testing.assert_array_equal(np.concatenate(found), model.predict_proba(NUMBERS))
-    assert all(bits(other, NUMBERS) == bits(model, NUMBERS) for other in fitted)
-
-
 # -- threads come and go with a call -----------------------------------------------------------------------------------
 
 
@@ -268,46 +238,6 @@ def test_threads_are_used_and_end_with_the_call():
     for make, X in CASES.values():
         bits(make(n_jobs=4).fit(X, Y), X)
     assert all_end(before)
-
-
-@on_linux
-def test_few_rows_stay_on_one_thread():
-    """However many threads are allowed, few rows start none."""
-    model, some = GaussianNB(n_jobs=64).fit(NUMBERS[:500], Y[:500]), NUMBERS[:200]
-
-    def call() -> None:
-        for _ in range(300):
-            model.predict(some)
-            GaussianNB(n_jobs=64).fit(some, Y[:200])
-
-    assert most_new(call) == 0
-
-
-@forks
-def test_a_fork_after_use_works():
-    """A child made by fork, after threads were used, can use them again: none was lost in between."""
-    program = """
-        import multiprocessing, os, warnings
-        import numpy as np
-        from naively.sklearn import GaussianNB
-        warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's own threads make Python warn of forks
-        X = np.random.default_rng(1).normal(size=(50_000, 20))
-        y = np.arange(50_000) % 3
-        model = GaussianNB(n_jobs=4).fit(X, y)
-        wanted = model.predict_proba(X)
-
-        def same():
-            again = GaussianNB(n_jobs=4).fit(X, y)
-            return all(np.array_equal(m.predict_proba(X), wanted) for m in (model, again))
-
-        child = os.fork()
-        if not child:
-            os._exit(0 if same() else 1)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        with multiprocessing.get_context("fork").Pool(2) as pool:
-            print(pool.apply(same), same())
-    """
-    assert fresh(program).split() == ["0", "True", "True"]
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------
@@ -479,14 +409,6 @@ def test_a_file_gives_the_same_bits(tmp_path, kind, model):
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("fewer_kept")
-def test_results_come_in_the_order_of_the_items():
-    assert in_threads(lambda n: (time.sleep(0.01 * (4 - n)), n)[1], range(5), 3) == [0, 1, 2, 3, 4]
-    with shared_threads(3):
-        assert in_threads(lambda n: n * n, range(50)) == [n * n for n in range(50)]
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("fewer_kept")
 def test_a_thread_of_the_pool_does_not_wait_for_others():
     """Work within work stays in its thread: if all threads waited for each other, nothing would go on."""
 
@@ -514,14 +436,6 @@ def test_the_first_failing_item_decides_the_error():
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("fewer_kept")
-def test_settings_of_the_caller_count_in_threads():
-    """NumPy's settings of warnings are those of the caller."""
-    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
-        in_threads(lambda _: np.ones(3) / np.zeros(3), range(2), 2)
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("fewer_kept")
 def test_an_error_in_a_thread_names_the_row():
     """The first block with a row that cannot be answered decides, whatever thread reads it."""
     nb = nv.NaiveBayes(model="textbook", n_jobs=3).fit(TABLE, Y_OF_THREADS)
@@ -531,16 +445,6 @@ def test_an_error_in_a_thread_names_the_row():
     assert (error.value.row, error.value.column) == (32_900, "size")
     with pytest.raises(InvalidInput, match="'size'"):
         nv.NaiveBayes(n_jobs=3).fit(wrong, Y_OF_THREADS)
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("fewer_kept")
-@on_linux
-def test_no_thread_outlives_a_fit_or_an_answer():
-    nv.NaiveBayes(n_jobs=2).fit(TABLE[:SOME], Y_OF_THREADS[:SOME]).predict_proba(TABLE)
-    before = alive()
-    nv.NaiveBayes(n_jobs=6).fit(TABLE[:SOME], Y_OF_THREADS[:SOME]).predict_proba(TABLE)
-    assert all_end(before)
 
 
 @pytest.mark.thorough

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import naively as nv
 from naively import _kernels
-from naively.data.schema import Schema
 from naively.errors import InvalidInput, InvalidSetting
 from naively.text import TextReader, Tokens
 
@@ -260,18 +259,6 @@ def test_invalid_utf8_is_refused_with_its_row_and_byte(data, byte):
         TextReader(Tokens(tokenizer=str.split)).read(given, learn=True)
 
 
-def test_a_missing_text_is_refused_or_contributes_nothing():
-    reader = TextReader(Tokens())
-    with pytest.raises(InvalidInput, match=r"Row 1 holds no text: it is missing. Give it a text"):
-        reader.read(["one", None], learn=True)
-    assert rows_of(reader, reader.read(["one", None], learn=True, allow_missing=True)) == [{"one": 1}, {}]
-
-
-def test_tokens_that_are_no_strings_are_refused():
-    with pytest.raises(InvalidInput, match=r"Row 1: tokenizer gave \[1\]; it must give strings."):
-        TextReader(Tokens(tokenizer=lambda text: [1] if "x" in text else [])).read(["a", "x"], learn=True)
-
-
 @pytest.mark.parametrize(
     ("manner", "message"),
     [
@@ -300,8 +287,6 @@ def test_buffers_that_lie_are_refused():
 
 
 # -- tokens by the rules of unicode ------------------------------------------------------------------------------------
-
-OLD = ["हिन्दी में cheap 😀 pills", "see you at lunch", "cheap pills now", "lunch with you in 北京"]
 
 
 def unicode(text: str, **manner) -> Counter:
@@ -400,22 +385,3 @@ def test_models_of_texts_know_emoji_and_words_with_vowel_signs():
     assert {"😀", "😡", "अच्छी", "फ़िल्म", "है"} <= found
     assert nb.predict(["😀", "😡"]).tolist() == ["good", "bad"]
     assert nb.schema_["text"].family == nv.Words()
-
-
-def test_a_coloured_explanation_covers_the_whole_emoji():
-    given = ["👩🏽\u200d🚀 हिन्दी", "dull day"] * 6
-    nb = nv.NaiveBayes(model="textbook").fit(given, ["good", "bad"] * 6)
-    page = nb.explain(["हिन्दी 👩🏽\u200d🚀️!"])._repr_html_()
-    assert ">👩🏽\u200d🚀️</mark>!" in page
-    assert ">हिन्दी</span>" in page
-
-
-def test_rules_are_saved_with_the_model(tmp_path):
-    for rules in ("python", "unicode"):
-        nb = nv.NaiveBayes(families={"text": nv.Words(rules=rules)}).fit(OLD * 4, ["a", "b", "a", "b"] * 4)
-        nb.save(tmp_path / "m.parquet")
-        again = nv.load(tmp_path / "m.parquet")
-        assert again.schema_ == nb.schema_
-        assert again.counts_ == nb.counts_
-        assert Schema.from_json(nb.schema_.to_json()) == nb.schema_
-        assert ("😀" in again.counts_.columns["text"].lexicon.names()) == (rules == "unicode")

@@ -22,7 +22,7 @@ from naively.model.scorer import softened
 from naively.model.tuning import LEAST_SCALE, CalibrationRows, fit_calibration
 
 from .table_cases import KINDS, LABELS, WEIGHTS
-from .tables import book, crossed
+from .tables import book
 
 
 def retune(nb, tuning):
@@ -102,20 +102,6 @@ def test_a_fit_is_where_nothing_near_is_better(seed, rows, classes):
 # -- calibrate ---------------------------------------------------------------------------------------------------------
 
 
-def test_columns_that_repeat_each_other_are_calibrated_afterwards():
-    """New rows: confidence is the share of right answers within sampling noise, and was far from it before."""
-    nb = book().fit(FRAME, Y)
-    before = nv.Scores(nb.predict_proba(NEW), nb.classes_.searchsorted(NEW_Y), nb.classes_)
-    nb.calibrate(FRAME, Y)
-    after = nv.Scores(nb.predict_proba(NEW), nb.classes_.searchsorted(NEW_Y), nb.classes_)
-
-    assert nb.calibrated_
-    assert before.calibration_error > 0.2
-    assert after.calibration_error < 0.05
-    assert after.log_loss < 0.6 * before.log_loss
-    assert after.accuracy > before.accuracy - 0.01
-
-
 @pytest.mark.pairwise
 @each_kind
 @pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
@@ -172,15 +158,6 @@ def test_fractions_say_what_becomes_of_the_products():
     p = np.array([products[k] ** 0.5 for k in "abc"]) * [1, 2, 1]
     assert_allclose(nb.predict_proba(row)[0], p / p.sum(), rtol=1e-9)
     assert str(evidence).splitlines()[0].endswith(", softened by 2")
-
-
-def test_a_prior_that_was_given_gets_no_bias():
-    """Biases would take it back: they follow how frequent the classes are among the rows."""
-    X, y = FRAME[Y != "c"], np.repeat(["a", "b"], [300, 300])[: np.sum(Y != "c")]
-    y = np.where(np.arange(len(y)) < 20, "a", "b")
-    given = book(prior="uniform").fit(X, y).calibrate(X, y)
-
-    assert given.tuning_.bias is None
 
 
 def test_held_out_rows_are_asked_as_they_are():
@@ -305,19 +282,6 @@ def test_the_summary_says_what_was_chosen():
     assert "smoothing" not in book().fit(FRAME, Y).summary()
 
 
-def test_cross_validation_chooses_in_each_fold():
-    """Each fold is answered as by a model that was fitted to the others alone."""
-    X, y = FRAME[:90], Y[:90]
-    folds = [(np.flatnonzero(np.arange(90) % 3 != k), np.flatnonzero(np.arange(90) % 3 == k)) for k in range(3)]
-    scores = crossed(X, y, cv=folds, smoothing="auto", temperature="auto")
-    dealt = crossed(X, y, cv=3, temperature="auto")
-
-    for train, test in folds:
-        nb = book(smoothing="auto", temperature="auto").fit(X.iloc[train], y[train])
-        assert_allclose(scores.posterior[test], nb.predict_proba(X.iloc[test]), rtol=1e-6, atol=1e-9)
-    assert dealt.log_loss < crossed(X, y, cv=3).log_loss
-
-
 # -- hostile input -----------------------------------------------------------------------------------------------------
 
 
@@ -343,17 +307,6 @@ def test_rows_that_were_never_counted_are_refused():
     with pytest.raises(InvalidInput, match="single row"):
         book().fit({"x": [1.0]}, ["a"]).calibrate({"x": [1.0]}, ["a"])
     assert not nb.calibrated_
-
-
-def test_a_fit_that_cannot_choose_changes_nothing():
-    """Shares of classes can be counted, but not left out."""
-    nb = book(temperature="auto").fit(FRAME, Y)
-    before = nb.predict_proba(NEW)
-    shares = pd.DataFrame({"a": [0.5, 1.0], "b": [0.5, 0.0]})
-
-    with pytest.raises(InvalidInput, match="Soft labels have no single true class"):
-        nb.fit(FRAME[:2], shares)
-    assert_array_equal(nb.predict_proba(NEW), before)
 
 
 def test_the_default_refuses_to_calibrate_with_rows_that_were_never_counted():

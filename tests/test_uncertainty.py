@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from scipy import sparse
 from sklearn.isotonic import IsotonicRegression
 
 import naively as nv
 from naively.cli import main
 from naively.counting.rows import labeled_rows
-from naively.errors import InvalidInput, InvalidSetting, UnreadableFile
+from naively.errors import InvalidInput, UnreadableFile
 from naively.estimator.uncertainty import held_out_scores, scores_in_use
 from naively.judge.held_out_scores import BINS, HeldOutScores, log_odds, score_bins
 from naively.stats import Axis
@@ -132,34 +131,7 @@ def test_venn_abers_is_isotonic_regression_with_one_row_more(fitted):
                 assert end[row, k] == pytest.approx(model.predict([at])[0], abs=1e-9)
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.9", True], ids=repr)
-def test_a_level_that_is_none_is_refused(fitted, level):
-    with pytest.raises(InvalidSetting, match="must lie strictly between 0 and 1"):
-        fitted[0].predict_set(fitted[1][:2], level)
-    with pytest.raises(InvalidSetting, match="must lie strictly between 0 and 1"):
-        fitted[0].predict_interval(fitted[1][:2], level)
-
-
 # -- rows of every kind ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["texts", "vectors", "numbers"])
-def test_texts_and_vectors_have_sets(kind):
-    rng = np.random.default_rng(5)
-    y = rng.integers(2, size=400)
-    words = np.array(["good", "fine", "bad", "poor", "so", "it"])
-    counts = rng.poisson(np.where(y[:, None] == 1, [2, 1, 0.3, 0.3, 1, 1], [0.3, 0.5, 2, 1, 1, 1]))
-    texts = [" ".join(np.repeat(words, row)) for row in counts]
-    X, families = {
-        "texts": (pd.DataFrame({"said": texts}), {"said": "words"}),
-        "vectors": (sparse.csr_matrix(counts), None),
-        "numbers": (counts.astype(float), None),
-    }[kind]
-    nb = nv.NaiveBayes(families=families).fit(X[:300], y[:300])
-    sets = nb.predict_set(X[300:])
-    assert sets[np.arange(100), y[300:]].mean() > 0.82
-    low, high = nb.predict_interval(X[300:])
-    assert ((low >= 0) & (low <= high) & (high <= 1)).all()
 
 
 def test_files_are_scored_and_answered_as_tables(tmp_path):
@@ -216,20 +188,6 @@ def test_rows_that_were_never_counted_are_refused(fitted):
 
 
 # -- models that change, files, merging --------------------------------------------------------------------------------
-
-
-def test_rows_are_scored_when_a_set_is_asked_for(fitted):
-    _, X, y = fitted
-    nb = nv.NaiveBayes().fit(X, y)
-    nb.predict(X)
-    assert nb.fitted_.state.held_out.scores is None
-    copy = nv.NaiveBayes.from_fitted(nb.fitted_)
-    copy.predict_set(X)
-    assert nb.fitted_.state.held_out.scores is None
-    nb.predict_set(X)
-    assert nb.fitted_.state.held_out.scores.rows == len(y)
-    given = nv.NaiveBayes().fit(X, y).conformalize(X, y)
-    assert np.allclose(tables_of(scores_of(nb)), tables_of(scores_of(given)))
 
 
 def test_rows_that_come_and_go_are_scored_with_the_model(fitted):

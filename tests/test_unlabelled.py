@@ -24,7 +24,6 @@ from naively.errors import ConvergenceError, InvalidInput, InvalidSetting
 from naively.model import em as unlabelled
 from naively.model.em import START_ROWS
 from naively.model.recipe import RECIPE
-from naively.stats import Axis
 
 from .strategies import checked
 from .tables import book
@@ -251,19 +250,6 @@ def test_with_every_label_nothing_is_expected(estimate):
     assert nb.leave_one_out(X, Y).accuracy == plain.leave_one_out(X, Y).accuracy
 
 
-def test_how_labels_and_tables_are_given_does_not_matter():
-    """NaN among numbers is no label, a target may be a column, rows may be dicts."""
-    codes = np.array([np.nan if label is None else "abc".index(label) for label in FEW])
-    by_number = book(**EM).fit(X, codes)
-    by_column = book(**EM).fit(X.assign(y=FEW), target="y")
-    by_dicts = book(**EM).fit(X.to_dict("records"), FEW)
-
-    whole = book(**EM).fit(X, FEW)
-    for nb in (by_number, by_column, by_dicts):
-        assert_allclose(nb.predict_proba(X), whole.predict_proba(X), atol=1e-9)
-    assert_array_equal(by_number.classes_, [0.0, 1.0, 2.0])
-
-
 # -- classes without any label ------------------------------------------------------------------------------------
 
 
@@ -293,39 +279,7 @@ def test_the_same_seed_gives_the_same_classes():
     assert_array_equal(first.predict_proba(table), again.predict_proba(table))
 
 
-def test_a_class_beside_those_that_have_labels_is_found():
-    """Declared, and no row has it: it begins with a row that is unlike the others."""
-    y = hidden(Y, np.flatnonzero(Y != "c"))
-    nb = book(**EM, classes=["a", "b", "c"]).fit(X, y)
-
-    assert (nb.predict(X)[Y == "c"] == "c").mean() > 0.8
-    assert nb.counts_.on(Axis.declared(["a", "b", "c"]))[2] == 0
-
-
 # -- what is asked of it -------------------------------------------------------------------------------------------
-
-
-def test_the_summary_says_what_was_learned_without_labels():
-    nb = book(**EM).fit(X, FEW)
-    steps = nb.expected_.steps
-    said = f"9 rows had a label; 1491 had none and were used by expectation-maximization, which took {steps} steps."
-    assert nb.summary().splitlines()[:2][1] == said
-    assert nb.summary().startswith("1500 rows, 3 classes: a ")
-    assert repr(nb.expected_) == f"Expected: {said}"
-    assert nb.expected_.converged
-
-
-def test_questions_are_answered_from_counted_and_expected_rows():
-    """Explanations add up, and probabilities and importances are those of the model."""
-    nb = book(**EM).fit(X, FEW)
-    assert_allclose(nb.explain(X).probabilities, nb.predict_proba(X), atol=1e-12)
-    assert "/1500" in nb.explain(X[:1]).fractions()
-    shares = nb.probabilities("t0")
-    assert_allclose(shares[["a", "b", "c"]].sum(), 1.0)
-    both = nb.counts_ + nb.expected_.counts
-    expected = both.columns["t0"].n / both.columns["t0"].n.sum(axis=1, keepdims=True)
-    assert_allclose(shares[["a", "b", "c"]].to_numpy().T, expected)
-    assert set(nb.importance()["column"]) == set(X)
 
 
 def test_it_survives_saving_copying_and_pickling(tmp_path):
@@ -516,16 +470,3 @@ def test_leave_one_out_is_refused_after_expected_labels(gained):
     X, y, nb = gained
     with pytest.raises(InvalidInput, match="Leave-one-out is not defined"):
         nb.leave_one_out(X[:LABELED], y[:LABELED])
-
-
-def test_classes_without_labels_are_found_by_the_textbook_model():
-    """Clusters, declared classes without a row, and few labels: expectation-maximization as it was."""
-    X, y = misleading(300)
-    for labels, options in (
-        (None, {"classes": 2}),
-        (first_known(y), {"classes": ["a", "b", "c"]}),
-        (first_known(y, 30), {}),
-    ):
-        nb = nv.NaiveBayes(**EM, **options).fit(X, labels)
-        assert nb.tuning_.learned is None
-        assert nb.expected_.steps > 1

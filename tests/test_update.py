@@ -157,16 +157,6 @@ def test_a_fit_follows_once_more_than_a_twentieth_of_the_rows_came(state, begun)
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_a_new_class_is_answered_at_once(state, begun):
-    story = begun(state)
-    story.nb.partial_fit(X.iloc[:1], ["maybe"])
-    assert story.nb.classes_.tolist() == ["maybe", "no", "yes"]
-    p = story.nb.predict_proba(X)
-    assert p.shape == (N, 3)
-    assert np.allclose(p.sum(axis=1), 1.0)
-
-
-@pytest.mark.parametrize("state", STATES)
 def test_another_model_is_fitted_when_it_is_set_if_there_are_rows(state, begun):
     story = begun(state)
     first, book = story.nb.predict_proba(X), story.once(model="textbook").predict_proba(X)

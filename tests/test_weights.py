@@ -53,15 +53,6 @@ def test_a_column_may_hold_the_weights(form, model):
         assert_allclose(found.predict_proba(FORMS[form](WITH)), expected.predict_proba(X), atol=1e-9)
 
 
-def test_rows_come_and_go_with_a_column_of_weights():
-    whole = nv.NaiveBayes(model="textbook").fit(X, Y, sample_weight=W)
-    nb = nv.NaiveBayes(model="textbook").partial_fit(WITH[:120], Y[:120], sample_weight="weight")
-    nb.partial_fit(WITH[120:], Y[120:], sample_weight="weight")
-    assert nb.counts_.agrees(whole.counts_, 1e-9)
-    nb.forget(WITH[120:], Y[120:], sample_weight="weight")
-    assert nb.counts_.agrees(nv.count(X[:120], Y[:120], schema=whole.schema_, sample_weight=W[:120]), 1e-9)
-
-
 def test_scores_and_counts_take_a_column_of_weights(tmp_path):
     nb = nv.NaiveBayes().fit(WITH, Y, sample_weight="weight")
     expected = nb.leave_one_out(X, Y, sample_weight=W)
@@ -353,14 +344,6 @@ def test_zeros_and_ones_are_labels():
     assert soft.leave_one_out(X, np.array(NAMES)[y]).log_loss == hard.leave_one_out(X, np.array(NAMES)[y]).log_loss
 
 
-def test_labels_that_are_nearly_certain_give_nearly_the_model_of_labels():
-    """All rows take the way of soft labels, and all terms and weights come out as on the other one."""
-    X, y = table()
-    hard = nv.NaiveBayes().fit(X, np.array(NAMES)[y])
-    soft = nv.NaiveBayes().fit(X, pd.DataFrame(np.eye(3)[y] * (1 - 3e-10) + 1e-10, columns=NAMES))
-    assert np.abs(hard.predict_proba(X) - soft.predict_proba(X)).max() < 1e-5
-
-
 def test_two_halves_twice_are_each_label_once_in_the_counts_of_pairs():
     X, y = table()
     twice, other = pd.concat([X, X], ignore_index=True), (y + 1) % 3
@@ -373,37 +356,4 @@ def test_two_halves_twice_are_each_label_once_in_the_counts_of_pairs():
     assert np.allclose(joint.fine, other.fine)
 
 
-def test_class_weights_multiply_proportions():
-    X, y = table()
-    q, by = softened(y), {"a": 1.0, "b": 2.0, "c": 5.0}
-    weighted = nv.NaiveBayes(class_weight=by).fit(X, q)
-    by_hand = nv.NaiveBayes().fit(X, q * np.array([1.0, 2.0, 5.0]))
-    assert weighted.counts_.rows == pytest.approx(q.to_numpy().sum(axis=0) * [1, 2, 5])
-    assert np.abs(weighted.predict_proba(X) - by_hand.predict_proba(X)).max() < 1e-9
-
-
 # -- the whole model ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    X, y = table(600)
-    q = softened(y)
-    return X, y, q, nv.NaiveBayes().fit(X, q)
-
-
-def test_the_default_model_is_better_than_the_textbook_model(fitted):
-    X, _, q, nb = fitted
-    fresh, truth = table(3_000, seed=9)
-    labels = np.array(NAMES)[truth]
-    textbook = nv.NaiveBayes(model="textbook").fit(X, q)
-    losses = [nv.Scores(one.predict_proba(fresh), labels, one.classes_).log_loss for one in (nb, textbook)]
-    assert losses[0] < 0.9 * losses[1]
-    assert "default model" in nb.summary()
-
-
-def test_weights_are_fitted_anew_by_calibrate(fitted):
-    X, _, q, nb = fitted
-    again = nv.NaiveBayes().fit(X, q).calibrate(X, q)
-    assert again.calibrated_
-    assert np.abs(again.predict_proba(X) - nb.predict_proba(X)).max() < 1e-9

@@ -9,16 +9,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 from sklearn.metrics import log_loss
 
 import naively as nv
-from naively.cli import main
 from naively.errors import UnreadableRows
 from naively.files import delimited
 from naively.files.dialect import HEAD
-from naively.model.default import fitting
 from naively.model.default.likelihoods import REST
 from naively.model.recipe import RECIPE
 
@@ -103,19 +100,6 @@ def test_few_columns_that_tell_are_found_among_many(kind):
     assert len(used(nb)) == 30
 
 
-def test_labels_and_mixed_tables_are_screened_alike():
-    X, y, asked, truth = labels(300, 400, 0)
-    nb = nv.NaiveBayes().fit(X, y)
-    assert set(used(nb)) >= {"w0", "w1", "w2"}
-    assert len(used(nb)) == 30
-    assert scored(nb, asked, truth)[0] > 0.75
-    noise = pd.DataFrame(np.random.default_rng(1).normal(size=(300 + NEW, 300))).add_prefix("n")
-    both = noise[:300].join(X), noise[300:].join(asked)
-    mixed = nv.NaiveBayes().fit(both[0], y)
-    assert set(used(mixed)) >= {"w0", "w1", "w2"}
-    assert scored(mixed, both[1], truth)[0] > 0.75
-
-
 NOISE = {"300 × 500": (300, 500, 4), "200 × 2,000": (200, 2000, 2)}
 MUCH_NOISE = {"300 × 5,000": (300, 5000, 4), "200 × 20,000": (200, 20_000, 3)}
 
@@ -189,33 +173,6 @@ def test_contributions_add_up_and_unused_columns_have_none(wide):
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
-
-
-def test_folds_of_a_file_choose_their_columns_anew(tmp_path, monkeypatch):
-    """Bins are laid out once for all folds of a file; which columns are used is not."""
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(120, 400)), rng.integers(0, 2, 120)
-    X[:, 0] += 2.0 * y
-    pd.DataFrame(X).add_prefix("n").assign(label=y).to_parquet(tmp_path / "wide.parquet")
-    chosen = []
-    screen = fitting.screen
-    monkeypatch.setattr(fitting, "screen", lambda *given, **how: chosen.append(screen(*given, **how)) or chosen[-1])
-    nb = nv.NaiveBayes()
-    done = nv.fit_files(nb, tmp_path / "wide.parquet", "label", cv=4)
-    assert len({one.chose.size for one in chosen}) > 1  # on all rows, and on those outside each fold
-    assert "n0" in used(nb)
-    assert 0.2 < done.scores.log_loss < 0.65
-
-
-@pytest.mark.slow
-def test_the_command_line_learns_from_a_wide_file(tmp_path):
-    X, y, *_ = numbers(200, 1100, 0, "wider")
-    path, out = str(tmp_path / "wide.parquet"), str(tmp_path / "model.parquet")
-    pd.DataFrame(X).add_prefix("n").assign(label=y).to_parquet(path)
-    ran = CliRunner().invoke(main, ["fit", path, "--target", "label", "--cv", "0", "-o", out])
-    assert ran.exit_code == 0, ran.output
-    assert "columns tell less of the class on their own and " in nv.load(out).summary()
-    assert "n0" in used(nv.load(out))
 
 
 # -- files of very many columns ----------------------------------------------------------------------------------------

@@ -17,14 +17,12 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.stats import beta
 
-import naively as nv
 from naively import Bernoulli, Categorical, Gaussian, Moments, Settings, Table, Words, decide, expected_cost
 from naively.model.column_parts import empirical_prior
-from naively.model.scorer import posterior
 from naively.stats import Axis
 
 from .tables import book, cells, rows
-from .worked_table import COLUMNS, LABELS, RAINY, ROWS, TODAY, coded, counted, estimated
+from .worked_table import COLUMNS, LABELS, RAINY, ROWS, TODAY, counted, estimated
 
 TABLE = {name: [row[at] for row in ROWS] for at, name in enumerate(COLUMNS)}
 Y = [row[-1] for row in ROWS]
@@ -34,11 +32,6 @@ EXACT = 1e-12
 def day(values):
     """Return a day as a dict."""
     return dict(zip(COLUMNS, values, strict=True))
-
-
-def test_the_counts_are_those_of_the_table():
-    """Counted by NaiveBayes, by nv.count, and by hand."""
-    assert book().fit(TABLE, Y).counts_ == counted() == nv.count(TABLE, Y)
 
 
 CASES = [
@@ -232,31 +225,6 @@ def test_texts_as_bags_of_words_follow_the_multinomial_distribution(how, imagine
         assert got[k] == pytest.approx(float(expected), rel=EXACT, abs=0)
 
 
-def test_texts_as_tf_idf_numbers_have_mean_and_deviation_of_their_class():
-    """Each word's weight is a normal variable with the mean and the standard deviation of its class."""
-    texts = [text for own in TEXTS.values() for text in own]
-    idf = [math.log(len(texts) / sum(text[j] > 0 for text in texts)) + 1 for j in range(4)]
-    weights = {
-        label: [[text[j] / sum(text) * idf[j] for j in range(4)] for text in own] for label, own in TEXTS.items()
-    }
-    moments = sum(
-        Moments.of([label], WORDS, n=[[1] * 4], mean=[row], variance=[[0.0] * 4])
-        for label, rows in weights.items()
-        for row in rows
-    )
-    x = [0.4, 0.1, 0.3, 0.2]
-    how = Settings(estimate="mle")
-    got = Gaussian(epsilon=1e-3).estimate(moments, rows_of_texts(), moments.classes, how).log_likelihood(np.array([x]))
-
-    for k, own in enumerate(weights.values()):
-        expected = 0.0
-        for value, column in zip(x, zip(*own, strict=True), strict=True):
-            mean = math.fsum(column) / len(column)
-            variance = math.fsum((cell - mean) ** 2 for cell in column) / len(column) + 1e-3
-            expected += -0.5 * math.log(2 * math.pi * variance) - (value - mean) ** 2 / (2 * variance)
-        assert got[0, k] == pytest.approx(expected, rel=EXACT)
-
-
 def test_squared_loss_is_answered_by_the_conditional_mean():
     """E[y | x] has the least expected squared loss, as the derivative says."""
     p = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
@@ -284,34 +252,7 @@ def test_conditional_risk_is_the_expected_cost_with_the_transposed_matrix():
     assert decide(p, np.asarray(J))[0] != decide(p, cost)[0]
 
 
-def test_overall_risk_is_the_mean_of_the_conditional_risks():
-    """The rule of least conditional risk has the least overall risk R(h) among all rules on the worked table."""
-    model = estimated(counted(), "bayes")
-    p = posterior(model.log_joint(coded(model, *(row[:-1] for row in ROWS))), model.log_prior)
-    cost = np.array([[0.0, 1.0], [5.0, 0.0]])
-    risks = expected_cost(p, cost)
-    best = risks[np.arange(len(p)), decide(p, cost)].mean()
-
-    for other in (decide(p), np.zeros(len(p), int), np.ones(len(p), int)):
-        assert best <= risks[np.arange(len(p)), other].mean()
-
-
 # -- 004: three estimates side by side --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("how", "smoothing", "expected"),
-    [
-        ("mle", 3.0, Fraction(3, 8)),
-        ("map", 3.0, Fraction(3 + 2, 8 + 3 * 2)),
-        ("bayes", 3.0, Fraction(3 + 3, 8 + 3 * 3)),
-    ],
-)
-def test_three_estimates_of_the_same_counts(how, smoothing, expected):
-    """Frequency, posterior mode and posterior predictive of 周六 among the dates, under a Dirichlet prior of 3."""
-    (likelihood,) = estimated(counted(), how, smoothing).likelihoods["时间"].tables
-
-    assert math.exp(likelihood.log_p[1, likelihood.values.place("周六")]) == pytest.approx(float(expected), rel=EXACT)
 
 
 @pytest.mark.parametrize(("n", "rows", "smoothing"), [(3, 8, 1.5), (0, 5, 2.0), (7, 7, 4.0)])
