@@ -343,6 +343,3 @@ def test_models_beyond_the_sample_count_to_the_bit_what_is_left(name, keep):
     nb.partial_fit(X, y)
     same_counts(nb, case.fitted())
     assert np.array_equal(nb._fitted.state.kept.in_order().hashes, kept.in_order().hashes)
-
-
-# -- questions and memory ----------------------------------------------------------------------------------------------

@@ -89,12 +89,6 @@ def rows_of(way: Way, rows: int, seed: int = 0) -> tuple[Any, np.ndarray]:
     return way.rows(rng, rows), rng.integers(0, 3, rows).astype(np.int32)
 
 
-# -- exact --------------------------------------------------------------------------------------------------------
-
-
-# -- the same, however the rows come ------------------------------------------------------------------------------
-
-
 # -- codes --------------------------------------------------------------------------------------------------------
 
 
@@ -276,9 +270,6 @@ def test_subtraction_gives_back_the_rest_to_the_bit(laid_out, seed, size):
                 assert np.array_equal(found.n, part[0].columns[name].n)
                 squares = whole.columns[name].on(found.classes).squares
                 assert (np.abs(found.ssd - part[0].columns[name].ssd) <= 1e-12 * squares).all()
-
-
-# -- why sums are exact ----------------------------------------------------------------------------------------------
 
 
 # -- the kernels -----------------------------------------------------------------------------------------------------

@@ -273,9 +273,6 @@ def test_forgetting_restores_the_model_never_shown_those_rows(family, data):
         assert_array_equal(nb.predict_proba(table.frame()), never.predict_proba(table.frame()))
 
 
-# -- new classes and categories ---------------------------------------------------------------------------------------
-
-
 # -- failures change nothing ------------------------------------------------------------------------------------------
 
 MIXED = {"colour": ["red", "blue"] * 4, "size": np.arange(8.0), "words": sparse.csr_array(np.eye(8, 3))}

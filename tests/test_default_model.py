@@ -181,9 +181,6 @@ def test_a_row_of_missing_values_is_answered_as_frequent_as_the_classes_are():
     assert np.abs(nb.predict_proba(nothing)[0] - np.bincount(y) / 400).max() < 0.1
 
 
-# -- files -----------------------------------------------------------------------------------------------------------
-
-
 # -- the summary -------------------------------------------------------------------------------------------------------
 
 

@@ -281,8 +281,6 @@ def test_a_family_says_in_a_sentence_what_it_learned(family, statistic, said):
     assert getattr(likelihood, "tables", [likelihood])[0].describe("x") == said
 
 
-# -- from counts to a model --------------------------------------------------------------------------------------------
-
 # -- priors -----------------------------------------------------------------------------------------------------------
 
 

@@ -449,6 +449,3 @@ def test_attributes_can_be_written_on_without_harm(classifier):
     assert_array_equal(nb.predict_joint_log_proba(ROWS), expected)
     nb.partial_fit(ROWS[:0:-1], CLASSES[:0:-1])
     assert np.isfinite(nb.predict_joint_log_proba(ROWS)).all()
-
-
-# -- threads -----------------------------------------------------------------------------------------------------------

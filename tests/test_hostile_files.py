@@ -369,9 +369,3 @@ def test_texts_have_levels_that_are_numbers_in_memory_as_in_a_file(tmp_path, fra
     assert_array_equal(nb.predict_proba({"x": [1, 2, 3]}), of_file)
     assert_array_equal(nb.predict_proba(frame({"x": ["1", "2", "3"]})), of_file)
     assert_array_equal(nb.predict_proba({"x": "2"}), of_file[1:2])
-
-
-# -- classes -----------------------------------------------------------------------------------------------------------
-
-
-# -- numbers and classes as the kernels read them ----------------------------------------------------------------------

@@ -155,9 +155,6 @@ def test_a_row_without_any_value_has_the_prior(missing, estimate):
         assert_allclose(answer, 0.5, rtol=1e-12)
 
 
-# -- few rows, few classes, many of both ------------------------------------------------------------------------------
-
-
 # -- cells of odd types -----------------------------------------------------------------------------------------------
 
 REFUSED_CELLS = {

@@ -155,6 +155,3 @@ def test_pictures_are_well_formed_without_styles_scripts_or_links(name):
     assert ("aria-label" in tree.attrib) != ("aria-hidden" in tree.attrib)
     assert "nan" not in PICTURES[name]
     assert "inf" not in PICTURES[name]
-
-
-# -- the style sheet ---------------------------------------------------------------------------------------------------

@@ -129,9 +129,6 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(folder, tmp_path):
     assert not list((tmp_path / "kept").glob("*.parquet"))
 
 
-# -- killed at any moment ----------------------------------------------------------------------------------------------
-
-
 # -- the default model from what a folder keeps of each file -----------------------------------------------------------
 
 DAYS, EACH = 6, 100
@@ -209,6 +206,35 @@ def test_only_new_files_are_read_and_the_order_does_not_matter(learnable_folder,
     nb, done = fitted_default(learnable_folder, kept)
     assert names(done.read) == ["day-2.csv"]
     assert_array_equal(nb.predict_proba(LEARNABLE), whole.predict_proba(LEARNABLE))
+
+
+def test_a_window_holds_the_newest_files(learnable_folder, tmp_path):
+    nb, done = fitted_default(learnable_folder, tmp_path / "kept", window=2)
+    assert names(done.read) == ["day-4.csv", "day-5.csv"]
+    near(nb, one_fit(LEARNABLE.slice(4 * EACH)))
+    assert names(fitted_default(learnable_folder, tmp_path / "kept", window=3)[1].read) == ["day-3.csv"]
+
+
+@pytest.mark.parametrize(("moment", "whole"), [("before", 2), ("after", 3)])
+def test_a_stop_loses_nothing_that_was_kept(moment, whole, learnable_folder, tmp_path, monkeypatch):
+    """What is kept is whole, and going on reads the other files alone and ends as if nobody had disturbed."""
+    kept, replace, written = tmp_path / "kept", Path.replace, []
+
+    def stop(made, path):
+        written.extend([path] if path.suffix == ".parquet" else [])
+        if moment == "after" or len(written) < 3:
+            replace(made, path)
+        if len(written) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", stop)
+        with pytest.raises(KeyboardInterrupt):
+            fitted_default(learnable_folder, kept)
+    assert len(list(kept.glob("*.parquet"))) == whole
+    nb, done = fitted_default(learnable_folder, kept)
+    assert names(done.read) == [f"day-{day}.csv" for day in range(whole, DAYS)]
+    near(nb, fitted_default(learnable_folder, tmp_path / "undisturbed")[0], 0)
 
 
 @pytest.mark.parametrize("most", [250, 60])
@@ -344,12 +370,6 @@ def test_a_column_of_too_many_values_is_in_no_model(learnable_folder, tmp_path, 
     assert_array_equal(again.predict_proba(LEARNABLE), nb.predict_proba(LEARNABLE))
 
 
-# -- rows of files and of tables ---------------------------------------------------------------------------------------
-
-
-# -- killed at any moment ----------------------------------------------------------------------------------------------
-
-
 # -- the command line says what a file holds of the rows, and writes them if it is asked to ----------------------------
 
 HALF = len(LEARNABLE) // 2
@@ -382,7 +402,6 @@ def difference(one, other):
     return np.abs(nv.load(one).predict_proba(LEARNABLE) - nv.load(other).predict_proba(LEARNABLE)).max()
 
 
-@pytest.mark.thorough
 @pytest.mark.usefixtures("among_models")
 @pytest.mark.parametrize(
     ("options", "words", "rows"),
@@ -400,7 +419,6 @@ def test_fit_and_show_say_what_the_file_holds(options, words, rows):
         assert (said["kept_rows"], said["kept_rows_complete"]) == (rows, rows > 0)
 
 
-@pytest.mark.thorough
 @pytest.mark.usefixtures("among_models")
 def test_merged_and_forgotten_files_go_on_exactly_with_or_without_their_rows():
     assert f"It holds all {len(LEARNABLE)} rows, as they are." in good(
@@ -418,7 +436,6 @@ def test_merged_and_forgotten_files_go_on_exactly_with_or_without_their_rows():
     assert nv.load("out.parquet").kept_rows_.rows == nv.load("rest.parquet").kept_rows_.rows == 0
 
 
-@pytest.mark.thorough
 @pytest.mark.usefixtures("among_models")
 def test_rows_that_are_not_there_are_refused():
     to, book = ("-o", "never.parquet", "--keep-rows"), ("fit", "a.csv", "-t", "label", "--model", "textbook")

@@ -48,9 +48,6 @@ def weak(rows=400, columns=150, seed=3, missing=True):
     return pd.DataFrame(X).add_prefix("n"), y
 
 
-# -- what was chosen before --------------------------------------------------------------------------------------------
-
-
 # -- columns beside others ---------------------------------------------------------------------------------------------
 
 
@@ -77,9 +74,6 @@ def test_heavy_rows_tell_no_more_than_light_ones(weights):
     for model in ("auto", "textbook"):
         told = nv.NaiveBayes(model=model).fit(table, y, sample_weight=given).importance()
         assert max(told["bits"]) < 0.06
-
-
-# -- remarks -----------------------------------------------------------------------------------------------------------
 
 
 # -- small tables ------------------------------------------------------------------------------------------------------
@@ -157,12 +151,6 @@ def test_one_row_at_a_time_after_five_reaches_it_too():
     assert nb.counts_.rows.sum() == 51
     assert nb.calibrated_
     assert nb.fitted_.state.tuning.learned is weights  # one row in fifty: weights are those of the other fifty
-
-
-# -- rows of little weight ---------------------------------------------------------------------------------------------
-
-
-# -- rows that come in other forms, and go -----------------------------------------------------------------------------
 
 
 # -- a new model is one class with the protocol of models --------------------------------------------------------------

@@ -118,9 +118,6 @@ def test_the_reason_why_columns_are_not_modeled_jointly_is_the_actual_one(why, t
     assert ("at least 50" in nb.summary()) is (why in ("few rows", "no labels"))
 
 
-# -- on the command line -----------------------------------------------------------------------------------------------
-
-
 # -- a target of one class, or of hundreds of numbers, is counted, but nobody is told that the answers are right -------
 
 ONE = "All rows are of one class, 'x': there is nothing to distinguish, so no score is meaningful"

@@ -142,9 +142,6 @@ def test_pages_without_rows_are_small(penguins):
     assert len(nv.NaiveBayes().fit(table, target="income").report().html.encode()) <= 280 * 1000
 
 
-# -- which rows --------------------------------------------------------------------------------------------------------
-
-
 # -- what the tabs model, quality and compare show ---------------------------------------------------------------------
 
 

@@ -243,6 +243,3 @@ def test_altair_is_loaded_when_a_chart_is_drawn_and_one_line_says_what_to_instal
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(NotInstalled, match=r'drawn by Altair, which is not installed: pip install "naively\[plots\]"'):
         nv.plots.calibration(HONEST)
-
-
-# -- pictures of the guide ---------------------------------------------------------------------------------------------

@@ -67,9 +67,6 @@ def assert_learned_and_kept(frame, y, tmp_path):
     assert_array_equal(again.predict(some), nb.predict(some))
 
 
-# -- how often they are right ------------------------------------------------------------------------------------------
-
-
 # -- texts out of the box ----------------------------------------------------------------------------------------------
 
 # How many more of 100 rows held out must be right than by scikit-learn's model; seen were 8.6, 3.2 and 6.7.

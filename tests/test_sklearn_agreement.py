@@ -194,9 +194,6 @@ def test_sparse_rows_are_dense_rows(name, parameters, dtype):
         assert_allclose(b.predict_joint_log_proba(kind), a.predict_joint_log_proba(X), rtol=1e-12)
 
 
-# -- exactness ---------------------------------------------------------------------------------------------------------
-
-
 # -- as estimators ----------------------------------------------------------------------------------------------------
 
 
@@ -291,9 +288,6 @@ def test_rows_in_batches_give_what_all_rows_at_once_give(size, var_smoothing):
     assert parts.epsilon_ == pytest.approx(whole.epsilon_, rel=1e-12)
     assert_allclose(parts.var_, whole.var_, rtol=1e-11)
     assert_allclose(parts.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-10)
-
-
-# -- 8: nothing but constant columns (found in the survey: NaN) --------------------------------------------------------
 
 
 # -- 9: BernoulliNB with an alpha for each feature (cuML #8666: an error, or P = 1.667) --------------------------------

@@ -168,9 +168,6 @@ def test_rows_never_counted_cannot_be_taken_away(whole: Any, part: Any, facts: t
     assert (state_of(whole), state_of(part)) == before
 
 
-# -- labels -------------------------------------------------------------------------------------------------------
-
-
 # -- weights ------------------------------------------------------------------------------------------------------
 
 
@@ -376,9 +373,6 @@ def test_the_variance_keeps_its_digits(means: tuple[float, ...], size: int):
     x, y = rows_around(means)
 
     assert error_of(in_batches(x, y, None, size), x, y) <= 1e-12
-
-
-# -- missing values and weights ----------------------------------------------------------------------------------------
 
 
 # -- the same, however the rows come ------------------------------------------------------------------------------

@@ -458,6 +458,3 @@ def test_a_file_of_the_first_version_is_read_for_ever():
 
     assert exactly(counts) == exactly(model())
     assert about == ABOUT
-
-
-# -- labels that are known to be in order -------------------------------------------------------------------------

@@ -223,9 +223,6 @@ def test_odd_columns_are_reported_with_the_line_to_write():
     assert "'nothing' holds nothing" in only
 
 
-# -- labels -----------------------------------------------------------------------------------------------------------
-
-
 # -- settings act at once ---------------------------------------------------------------------------------------------
 
 SETTINGS = {

@@ -119,9 +119,6 @@ def test_leaving_a_text_out_is_taking_it_from_the_counts(name, estimate):
         assert_allclose(scores.posterior[i], other.predict_proba([texts[i]])[0], rtol=1e-9, atol=1e-9)
 
 
-# -- what does not matter ---------------------------------------------------------------------------------------------
-
-
 # -- kept -------------------------------------------------------------------------------------------------------------
 
 

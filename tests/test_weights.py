@@ -354,6 +354,3 @@ def test_two_halves_twice_are_each_label_once_in_the_counts_of_pairs():
     joint, other = (nb.tuning_.learned.joint for nb in (soft, hard))
     assert np.allclose(joint.products, other.products)
     assert np.allclose(joint.fine, other.fine)
-
-
-# -- the whole model ---------------------------------------------------------------------------------------------------

@@ -172,9 +172,6 @@ def test_contributions_add_up_and_unused_columns_have_none(wide):
     assert (own == 0).all() == (not nb.tuning_.learned.weights.get(REST))
 
 
-# -- files -------------------------------------------------------------------------------------------------------------
-
-
 # -- files of very many columns ----------------------------------------------------------------------------------------
 
 
