@@ -225,6 +225,15 @@ def test_every_class_in_backticks_exists(page):
     assert not set(words) - known
 
 
+def test_every_file_in_backticks_exists():
+    written = r"`([\w./-]+\.(?:py|pyi|cpp|hpp|md|txt|toml))`"
+    found = [(page, name) for page in ALL_PAGES for name in re.findall(written, prose_of(page.read_text("utf-8")))]
+    assert len(found) > 20
+    homes = (ROOT, ROOT / "src" / "naively", ROOT / "native")
+    lost = [(p.name, name) for p, name in found if not any((home / name).exists() for home in (*homes, p.parent))]
+    assert not lost
+
+
 @each_page
 def test_pages_use_the_terms_of_the_field(page):
     prose = prose_of(page.read_text(encoding="utf-8"))

@@ -513,6 +513,11 @@ def test_the_level_may_change_while_threads_count(level):
     assert all(future.result() for future in counted)
 
 
+def test_answers_are_the_same_for_any_threads():
+    """The number of threads changes no bit of the answers."""
+    assert len({tuple(answer.tobytes() for answer in many_answers(threads)) for threads in THREADS}) == 1
+
+
 def everything() -> list[np.ndarray]:
     """Return what all kernels give."""
     counts = [large(kind, "fractional") for kind in KERNELS]
