@@ -222,7 +222,7 @@ def laid_out():
     return X, y, nb.schema_, nb.tuning_.learned.joint.grid
 
 
-def counted_sums(laid_out, rows, sample_weight=None, threads=1):
+def counted_jointly(laid_out, rows, sample_weight=None, threads=1):
     """Return the counts of some rows, of single columns and of columns jointly."""
     X, y, schema, grid = laid_out
     weights = None if sample_weight is None else sample_weight[rows]
@@ -242,8 +242,8 @@ def same_bits(a, b):
 def test_any_order_and_grouping_of_parts_gives_the_same_counts(laid_out, parts, order, weighted):
     part, whole = np.array(parts), np.arange(600)
     how = {"sample_weight": np.random.default_rng(1).integers(1, 6, 600).astype(float)} if weighted else {}
-    once = counted_sums(laid_out, whole, **how)
-    few = [counted_sums(laid_out, whole[part == at][::-1], **how) for at in order if (part == at).any()]
+    once = counted_jointly(laid_out, whole, **how)
+    few = [counted_jointly(laid_out, whole[part == at][::-1], **how) for at in order if (part == at).any()]
     counts, joint = zip(*few, strict=True)
     assert reduce(add, counts) == reduce(add, counts[::-1]) == once[0]
     left, right = reduce(add, joint), reduce(add, joint[::-1])
@@ -256,7 +256,7 @@ def test_any_order_and_grouping_of_parts_gives_the_same_counts(laid_out, parts, 
 def test_subtraction_gives_back_the_rest_to_the_bit(laid_out, seed, size):
     """Of joint counts and labels; moments keep 1e-12 of the squares of the whole."""
     order = np.random.default_rng(seed).permutation(600)
-    a, b = counted_sums(laid_out, order[:size]), counted_sums(laid_out, order[size:])
+    a, b = counted_jointly(laid_out, order[:size]), counted_jointly(laid_out, order[size:])
     for part, other in ((a, b), (b, a)):
         rest, whole = (a[0] + b[0]) - other[0], a[0] + b[0]
         nothing = replace(part[1], fine=0 * part[1].fine, products=0 * part[1].products)

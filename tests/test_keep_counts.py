@@ -444,3 +444,21 @@ def test_rows_that_are_not_there_are_refused():
     assert "--keep-rows: the textbook model needs no row" in bad(2, *book, *to)
     assert "--keep-rows writes rows into the model file" in bad(2, "fit", "a.csv", "-t", "label", "--keep-rows")
     assert not Path("never.parquet").exists()
+
+
+def test_counts_are_kept_by_file_with_the_default_model(tmp_path):
+    days, out = tmp_path / "days", tmp_path / "m.parquet"
+    days.mkdir()
+    for day in range(3):
+        cases.write_csv(days / f"{day}.csv", LEARNABLE.slice(EACH * day, EACH))
+    how = ("fit", days, "-t", "label", "-o", out, "--keep-counts", tmp_path / "kept")
+    said = told(*how, "--cv", "3", "--fade", "0.5")
+    assert said["rows"] == pytest.approx(EACH * 1.75)
+    assert 0 < said["scores"]["log_loss"] < said["textbook_scores"]["log_loss"] + 0.1
+    assert nv.load(out).kept_rows_.rows == 0
+    assert told(*how, "--keep-rows")["read"] == []
+    assert nv.load(out).kept_rows_.rows == 3 * EACH
+    said = bad(2, *how, "--no-keep-rows")
+    assert "keeps counts with --keep-rows, and now --no-keep-rows. Use the same, or another folder." in said
+    assert "--fade" in bad(2, *how, "--fade", "2")
+    assert "--fade 0.5 needs --keep-counts" in bad(2, "fit", days, "-t", "label", "--fade", "0.5")

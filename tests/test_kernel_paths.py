@@ -243,14 +243,14 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 # -- the compiled loops that leave rows out ----------------------------------------------------------------------------
 
-ROWS_OF_KERNELS = 9_000  # several pieces, the last of them short
+LEFT_OUT = 9_000  # several pieces, the last of them short
 
 
 def numbers(classes, allow_missing=0.0, columns=5):
     """Return rows of numbers at several places and scales, the last class rare, and the class of each row."""
     rng = np.random.default_rng(classes)
-    y = np.where(np.arange(ROWS_OF_KERNELS) < 3, classes - 1, rng.integers(0, max(classes - 1, 1), ROWS_OF_KERNELS))
-    x = (rng.normal(size=(ROWS_OF_KERNELS, columns)) + 0.5 * y[:, None]) * 10.0 ** np.arange(-2, columns - 2) + 100
+    y = np.where(np.arange(LEFT_OUT) < 3, classes - 1, rng.integers(0, max(classes - 1, 1), LEFT_OUT))
+    x = (rng.normal(size=(LEFT_OUT, columns)) + 0.5 * y[:, None]) * 10.0 ** np.arange(-2, columns - 2) + 100
     return np.where(rng.random(x.shape) < allow_missing, np.nan, x), y.astype(np.int32)
 
 
@@ -269,7 +269,7 @@ def one_by_one(nb, x, y, weights, rows):
 @pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
 def test_many_rows_of_numbers_are_left_out_as_if_never_counted(estimate, classes, weighted):
     x, y = numbers(classes, allow_missing=0.1)
-    weights = np.random.default_rng(1).choice([0.5, 1.0, 2.3], ROWS_OF_KERNELS) if weighted else None
+    weights = np.random.default_rng(1).choice([0.5, 1.0, 2.3], LEFT_OUT) if weighted else None
     nb = book(estimate=estimate).fit(x, y, sample_weight=weights)
     some = [0, 1, 2, 3, 4_095, 4_096, 5_000, 8_998, 8_999]
     got = nb.leave_one_out(x, y, weights).posterior[some]
@@ -279,7 +279,7 @@ def test_many_rows_of_numbers_are_left_out_as_if_never_counted(estimate, classes
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
 def test_codes_of_every_type_and_layout_are_left_out_alike(dtype):
     rng = np.random.default_rng(3)
-    x, y = rng.integers(0, 9, (ROWS_OF_KERNELS, 4)), rng.integers(0, 5, ROWS_OF_KERNELS).astype(np.int32)
+    x, y = rng.integers(0, 9, (LEFT_OUT, 4)), rng.integers(0, 5, LEFT_OUT).astype(np.int32)
     x[7, 1] = 9  # met once
     nb = book(families={f"x{j}": "categorical" for j in range(4)}).fit(x, y)
     tables = nb.fitted_.model.textbook.likelihoods[LABELS]

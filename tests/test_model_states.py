@@ -79,7 +79,7 @@ def test_heavy_rows_tell_no_more_than_light_ones(weights):
 # -- small tables ------------------------------------------------------------------------------------------------------
 
 
-def either_or_tables(rows, seed=0):
+def both_or_neither(rows, seed=0):
     """Return a table whose class follows from two columns together, and from neither alone."""
     rng = np.random.default_rng(seed)
     a, b = rng.integers(0, 2, (2, rows))
@@ -104,18 +104,18 @@ def kind(nb):
 
 @pytest.mark.parametrize("rows", [50, 55, 62])
 def test_folds_are_answered_by_the_kind_of_model_that_is_kept(rows, monkeypatch):
-    X, y = either_or_tables(rows)
+    X, y = both_or_neither(rows)
     kinds, before = [], folds._posterior_of
     monkeypatch.setattr(folds, "_posterior_of", lambda f, *rest: kinds.append(type(f.model)) or before(f, *rest))
     scores = nv.cross_validate(X, y, cv=10)
     assert kinds == [kind(nv.NaiveBayes().fit(X, y))] * 10 == [DefaultModel] * 10
-    others, truth = either_or_tables(500, seed=1)
+    others, truth = both_or_neither(500, seed=1)
     kept = np.mean(nv.NaiveBayes().fit(X, y).predict(others) == truth)
     assert abs(scores.accuracy - kept) < 0.1  # the textbook would be right in about half
 
 
 def test_a_fold_that_cannot_be_fitted_is_answered_by_the_textbook_with_a_warning():
-    X, y = either_or_tables(60)
+    X, y = both_or_neither(60)
     with pytest.warns(TextbookFallbackWarning, match="A fold leaves 6 rows of 2 classes"):
         nv.cross_validate(X, y, cv=[(np.arange(6), np.arange(6, 60))])
 
@@ -287,3 +287,14 @@ def test_a_number_of_jobs_must_be_whole_and_not_zero(n_jobs):
     with pytest.raises(InvalidSetting) as caught:
         TextCounter(n_jobs=n_jobs).fit(["a b", "c d"])
     assert caught.value.setting == "n_jobs"
+
+
+def test_a_model_made_of_a_fitted_one_has_its_own_counts():
+    (X, y), (more, labels) = some_rows(80), some_rows(20)
+    first = nv.NaiveBayes().fit(X, y)
+    second = nv.NaiveBayes.from_fitted(first.fitted_)
+    second.partial_fit(more, labels)
+
+    assert (first.kept_rows_.rows, second.kept_rows_.rows) == (80, 100)
+    assert first.counts_.rows.sum() == 80
+    assert second.counts_.rows.sum() == 100

@@ -131,23 +131,21 @@ TEXTS = [
     "free call",
     "my friend hello noon",
 ] * 8
-LABELS_OF_NUMBERS = ["spam", "spam", "ham", "ham", "spam", "ham"] * 8
-X_OF_NUMBERS = TfidfVectorizer().fit_transform(TEXTS)
+SPAM_OR_HAM = ["spam", "spam", "ham", "ham", "spam", "ham"] * 8
+TFIDF = TfidfVectorizer().fit_transform(TEXTS)
 FAMILIES = {"gaussian": nv.Gaussian(), "wide": nv.Gaussian(epsilon=0.01), "poisson": nv.Poisson()}
 
 
 @pytest.fixture
 def few_rows_at_a_time(monkeypatch):
     """So that a matrix comes in several pieces."""
-    monkeypatch.setattr(dense, "DENSE", 5 * X_OF_NUMBERS.shape[1])
-    monkeypatch.setattr("naively.counting.wide.DENSE", 5 * X_OF_NUMBERS.shape[1])
+    monkeypatch.setattr(dense, "DENSE", 5 * TFIDF.shape[1])
+    monkeypatch.setattr("naively.counting.wide.DENSE", 5 * TFIDF.shape[1])
 
 
 def both(family, **settings):
-    sparsely = nv.NaiveBayes(families={"X": family}, **settings).fit(X_OF_NUMBERS, LABELS_OF_NUMBERS)
-    return sparsely, nv.NaiveBayes(families={"X": family}, **settings).fit(
-        {"X": X_OF_NUMBERS.toarray()}, LABELS_OF_NUMBERS
-    )
+    sparsely = nv.NaiveBayes(families={"X": family}, **settings).fit(TFIDF, SPAM_OR_HAM)
+    return sparsely, nv.NaiveBayes(families={"X": family}, **settings).fit({"X": TFIDF.toarray()}, SPAM_OR_HAM)
 
 
 @pytest.mark.usefixtures("few_rows_at_a_time")
@@ -156,34 +154,34 @@ def both(family, **settings):
 def test_empty_cells_are_zeros(family, model):
     a, b = both(FAMILIES[family], model=model)
     assert a.counts_.agrees(b.counts_)
-    filled = {"X": X_OF_NUMBERS.toarray()}
-    assert np.allclose(a.predict_proba(X_OF_NUMBERS), b.predict_proba(filled), atol=1e-9)
-    assert np.allclose(a.score_samples(X_OF_NUMBERS), b.score_samples(filled))
-    assert np.allclose(a.explain(X_OF_NUMBERS).scores, b.explain(filled).scores)
-    assert a.leave_one_out(X_OF_NUMBERS, LABELS_OF_NUMBERS).log_loss == pytest.approx(
-        b.leave_one_out(filled, LABELS_OF_NUMBERS).log_loss, rel=1e-9
+    filled = {"X": TFIDF.toarray()}
+    assert np.allclose(a.predict_proba(TFIDF), b.predict_proba(filled), atol=1e-9)
+    assert np.allclose(a.score_samples(TFIDF), b.score_samples(filled))
+    assert np.allclose(a.explain(TFIDF).scores, b.explain(filled).scores)
+    assert a.leave_one_out(TFIDF, SPAM_OR_HAM).log_loss == pytest.approx(
+        b.leave_one_out(filled, SPAM_OR_HAM).log_loss, rel=1e-9
     )
 
 
 @pytest.mark.usefixtures("few_rows_at_a_time")
 def test_weights_and_forgetting():
-    twice = sparse.vstack([X_OF_NUMBERS, X_OF_NUMBERS]).tocsr()
+    twice = sparse.vstack([TFIDF, TFIDF]).tocsr()
     heavy = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(
-        X_OF_NUMBERS, LABELS_OF_NUMBERS, sample_weight=np.full(48, 2.0)
+        TFIDF, SPAM_OR_HAM, sample_weight=np.full(48, 2.0)
     )
-    nb = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(twice, LABELS_OF_NUMBERS * 2)
+    nb = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(twice, SPAM_OR_HAM * 2)
     assert heavy.counts_.agrees(nb.counts_)
-    assert nb.forget(X_OF_NUMBERS, LABELS_OF_NUMBERS).counts_.agrees(
-        nv.NaiveBayes(families={"X": "gaussian"}).fit(X_OF_NUMBERS, LABELS_OF_NUMBERS).counts_
+    assert nb.forget(TFIDF, SPAM_OR_HAM).counts_.agrees(
+        nv.NaiveBayes(families={"X": "gaussian"}).fit(TFIDF, SPAM_OR_HAM).counts_
     )
 
 
 @pytest.mark.usefixtures("few_rows_at_a_time")
 def test_what_is_too_large_is_refused_before_anything_is_counted():
-    nb = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(X_OF_NUMBERS, LABELS_OF_NUMBERS)
-    before, bad = nb.counts_, X_OF_NUMBERS.copy()
+    nb = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(TFIDF, SPAM_OR_HAM)
+    before, bad = nb.counts_, TFIDF.copy()
     bad.data[40] = np.inf
     row = int(np.searchsorted(bad.indptr, 40, side="right")) - 1
     with pytest.raises(InvalidInput, match=rf"Row {row}, column 'X\[{bad.indices[40]}\]' holds inf"):
-        nb.partial_fit(bad, LABELS_OF_NUMBERS)
+        nb.partial_fit(bad, SPAM_OR_HAM)
     assert nb.counts_ == before

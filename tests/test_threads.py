@@ -316,28 +316,28 @@ def test_ctrl_c_ends_a_long_call_before_its_work_is_done(some, number):
 
 # -- threads that share the work of a fit or of answers ----------------------------------------------------------------
 
-ROWS_OF_THREADS, SOME = 33_000, 8_000  # so that more than one thread scores at a time, and fits
-RNG_OF_THREADS = np.random.default_rng(5)
-Y_OF_THREADS = RNG_OF_THREADS.choice(["no", "yes", "maybe"], ROWS_OF_THREADS)
+MANY_ROWS, SOME = 33_000, 8_000  # so that more than one thread scores at a time, and fits
+DRAW = np.random.default_rng(5)
+KIND_OF_ROW = DRAW.choice(["no", "yes", "maybe"], MANY_ROWS)
 TABLE = pd.DataFrame(
     {
         "colour": np.where(
-            RNG_OF_THREADS.random(ROWS_OF_THREADS) < 0.05,
+            DRAW.random(MANY_ROWS) < 0.05,
             None,
-            RNG_OF_THREADS.choice(["red", "blue", "green", "grey"], ROWS_OF_THREADS),
+            DRAW.choice(["red", "blue", "green", "grey"], MANY_ROWS),
         ),
-        "town": [f"town {n}" for n in (RNG_OF_THREADS.random(ROWS_OF_THREADS) ** 3 * 700).astype(int)],
-        "whole": RNG_OF_THREADS.integers(50, size=ROWS_OF_THREADS),
-        "flag": RNG_OF_THREADS.random(ROWS_OF_THREADS) < 0.3,
+        "town": [f"town {n}" for n in (DRAW.random(MANY_ROWS) ** 3 * 700).astype(int)],
+        "whole": DRAW.integers(50, size=MANY_ROWS),
+        "flag": DRAW.random(MANY_ROWS) < 0.3,
         "size": np.where(
-            RNG_OF_THREADS.random(ROWS_OF_THREADS) < 0.1,
+            DRAW.random(MANY_ROWS) < 0.1,
             np.nan,
-            RNG_OF_THREADS.normal(size=ROWS_OF_THREADS) + (Y_OF_THREADS == "yes"),
+            DRAW.normal(size=MANY_ROWS) + (KIND_OF_ROW == "yes"),
         ),
-        "weight": (RNG_OF_THREADS.normal(size=ROWS_OF_THREADS) * (1 + (Y_OF_THREADS == "no"))).astype(np.float32),
+        "weight": (DRAW.normal(size=MANY_ROWS) * (1 + (KIND_OF_ROW == "no"))).astype(np.float32),
     }
 )
-WEIGHTS = RNG_OF_THREADS.random(ROWS_OF_THREADS) * 2
+WEIGHTS = DRAW.random(MANY_ROWS) * 2
 NUMBERS_OF_THREADS = (1, 3)
 
 
@@ -383,7 +383,7 @@ def test_a_table_gives_the_same_bits(form, model, weights):
     X = {"pandas": TABLE, "Arrow": pa.Table.from_pandas(TABLE), "objects": TABLE.astype({"town": object})}[form]
     given = None if weights is None else weights[:SOME]
     fits = [
-        nv.NaiveBayes(model=model, n_jobs=n).fit(X[:SOME], Y_OF_THREADS[:SOME], sample_weight=given)
+        nv.NaiveBayes(model=model, n_jobs=n).fit(X[:SOME], KIND_OF_ROW[:SOME], sample_weight=given)
         for n in NUMBERS_OF_THREADS
     ]
     found = {digest(nb, X) for nb in fits}
@@ -395,7 +395,7 @@ def test_a_table_gives_the_same_bits(form, model, weights):
 @pytest.mark.parametrize(("kind", "model"), [("parquet", "auto"), ("parquet", "textbook"), ("csv", "textbook")])
 def test_a_file_gives_the_same_bits(tmp_path, kind, model):
     """Files are read and counted by any number of threads alike."""
-    path, table = tmp_path / f"rows.{kind}", TABLE.assign(label=Y_OF_THREADS)
+    path, table = tmp_path / f"rows.{kind}", TABLE.assign(label=KIND_OF_ROW)
     if kind == "csv":
         table.to_csv(path, index=False)
     else:
@@ -438,13 +438,13 @@ def test_the_first_failing_item_decides_the_error():
 @pytest.mark.usefixtures("fewer_kept")
 def test_an_error_in_a_thread_names_the_row():
     """The first block with a row that cannot be answered decides, whatever thread reads it."""
-    nb = nv.NaiveBayes(model="textbook", n_jobs=3).fit(TABLE, Y_OF_THREADS)
-    wrong = TABLE.assign(size=TABLE["size"].where(np.arange(ROWS_OF_THREADS) != 32_900, np.inf))
+    nb = nv.NaiveBayes(model="textbook", n_jobs=3).fit(TABLE, KIND_OF_ROW)
+    wrong = TABLE.assign(size=TABLE["size"].where(np.arange(MANY_ROWS) != 32_900, np.inf))
     with pytest.raises(InvalidInput, match=r"Row 32900, column 'size'") as error:
         nb.predict_proba(wrong)
     assert (error.value.row, error.value.column) == (32_900, "size")
     with pytest.raises(InvalidInput, match="'size'"):
-        nv.NaiveBayes(n_jobs=3).fit(wrong, Y_OF_THREADS)
+        nv.NaiveBayes(n_jobs=3).fit(wrong, KIND_OF_ROW)
 
 
 @pytest.mark.thorough
@@ -528,7 +528,7 @@ def test_a_fork_after_a_fit_in_threads_works():
 @pytest.mark.usefixtures("fewer_kept")
 def test_fits_side_by_side_agree():
     """Fits in several threads of one process get what they get alone."""
-    X, y = TABLE[:1_200], Y_OF_THREADS[:1_200]  # some blocks of the matrices that a fit multiplies
+    X, y = TABLE[:1_200], KIND_OF_ROW[:1_200]  # some blocks of the matrices that a fit multiplies
     alone = digest(nv.NaiveBayes(n_jobs=2).fit(X, y), X)
     with ThreadPoolExecutor(4) as pool:
         found = pool.map(lambda _: digest(nv.NaiveBayes(n_jobs=2).fit(X, y), X), range(4))
