@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,6 +98,19 @@ def test_probabilities_are_the_softmax_mixed_with_the_prior(case):
 
 
 # -- no class is impossible --------------------------------------------------------------------------------------------
+
+
+def test_rows_without_their_fold_have_the_floor_of_the_other_rows():
+    X, y = table(200, 3)
+    without = fitted(X, y, recipe=replace(RECIPE, floor_rows=0.0)).leave_one_out(X, y)
+    found = fitted(X, y).leave_one_out(X, y)
+    assert_array_equal(found.folds, without.folds)
+    assert len(np.unique(found.folds)) == RECIPE.folds
+    for fold in np.unique(found.folds):
+        here, floor = found.folds == fold, floors(y[found.folds != fold])
+        bare = without.posterior[here]
+        assert_allclose(found.posterior[here], (1 - floor.sum()) * bare + floor, rtol=0, atol=1e-12)
+        assert (bare < floor).any()
 
 
 def test_no_probability_is_below_its_floor():
