@@ -28,8 +28,12 @@ def good(*arguments: Any, **options: Any) -> str:
 
 
 def told(*arguments: Any) -> Any:
-    """Return what a command prints as JSON."""
-    return json.loads(good(*arguments, "--json"))
+    """Return what a command prints as JSON, which must be strict: no number is NaN or infinite."""
+
+    def refuse(token: str) -> None:
+        raise AssertionError(f"{token} is no JSON")
+
+    return json.loads(good(*arguments, "--json"), parse_constant=refuse)
 
 
 def bad(code: int, *arguments: Any, **options: Any) -> str:

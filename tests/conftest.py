@@ -5,6 +5,9 @@ from collections import defaultdict
 from dataclasses import fields, is_dataclass
 from functools import partial
 from itertools import combinations
+from pathlib import Path
+
+from naively import _kernels as kernels
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # for speed alone: threads of BLAS in scikit-learn would fight for cores
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -16,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naively as nv
-from naively import _kernels as kernels
 from naively.counting import smallest
 
 from .browser import launched
@@ -164,3 +166,18 @@ def in_a_file(tmp_path_factory):
     X, y = penguins()
     X.assign(species=y).to_csv(path, index=False)
     return path
+
+
+@pytest.fixture(scope="session")
+def penguin_model(tmp_path_factory):
+    """Return the file of a model of the penguins of the examples, to be served."""
+    path = tmp_path_factory.mktemp("served") / "penguins.parquet"
+    nv.NaiveBayes().fit(Path(__file__).resolve().parents[1] / "examples" / "penguins.csv", target="species").save(path)
+    return path
+
+
+@pytest.fixture
+def inside(tmp_path, monkeypatch):
+    """Run a test in a folder of its own, and return it."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

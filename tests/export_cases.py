@@ -22,7 +22,7 @@ import pytest
 
 import naively as nv
 
-from .postgres import running_postgres
+from .databases import running_postgres
 
 Rows = list[dict[str, Any]]
 DATABASES = ("duckdb", "sqlite", "postgres")

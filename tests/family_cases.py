@@ -194,5 +194,3 @@ ORDINALS = (Ordinal(), Ordinal(levels=LEVELS, tie=3.0))
 BINS = Bins(cuts=(0.0, 2.0, 3.0, 9.0, 11.0))
 WORDS = (Words(), Words(complement=True), Words(complement=True, norm=True))
 CASES = cases()
-FAMILIES = (Categorical(), *ORDINALS, Bernoulli(), *WORDS, Gaussian(), Poisson(), BINS)
-DEFAULTS = [Case(family, Settings()) for family in FAMILIES]

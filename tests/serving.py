@@ -17,11 +17,11 @@ from urllib.parse import unquote
 
 import pytest
 
+from naively.server.guard import ServerSettings
+
 pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
 
-import naively as nv
 from naively.server.application import AccessLog, Application
-from naively.server.guard import ServerSettings
 from naively.server.running import open_learners
 from naively.server.served_model import open_models
 
@@ -238,11 +238,3 @@ def sent_file(*lines: str) -> bytes:
     head = b"POST /api/v1/file HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
     wait = b"" if lines else b"Expect: 100-continue\r\n"
     return head + wait + b"Content-Length: %d\r\n\r\n" % (len(content) or PENGUINS.stat().st_size) + content
-
-
-@pytest.fixture(scope="session")
-def penguin_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the file of a model of the penguins."""
-    path = tmp_path_factory.mktemp("served") / "penguins.parquet"
-    nv.NaiveBayes().fit(PENGUINS, target="species").save(path)
-    return path

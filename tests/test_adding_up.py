@@ -4,27 +4,124 @@ from __future__ import annotations
 
 import copy
 import itertools
-import threading
-import tracemalloc
 import warnings
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from palmerpenguins import load_penguins
+from scipy import sparse
 
 import naively as nv
+from naively.counting import smallest
 from naively.errors import InvalidInput, NotASubset
+from naively.estimator.update import up_to_date
 from naively.model.recipe import RECIPE
 
-from .adding_cases import CASES, CLASS, LABELS, MIXED, SIZE, Case
+SIZE = 120
+RNG = np.random.default_rng(17)
+CLASS = RNG.integers(2, size=SIZE)
+LABELS = np.array(["no", "yes"])[CLASS]
+WORDS = ["apple", "pear", "plum", "fig", "nut", "oak"]
 
-ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult-train.csv.gz"
+
+def with_gaps(values, every=9):
+    """Return values of which some are missing."""
+    return [None if at % every == 4 else value for at, value in enumerate(values)]
+
+
+def texts(n, rng, shift):
+    """Return texts whose words depend on a class."""
+    return [" ".join(rng.choice(WORDS[k : k + 4], 5)) for k in shift]
+
+
+NUMBERS = pd.DataFrame({"a": RNG.normal(size=SIZE) + CLASS, "b": RNG.normal(size=SIZE).round(1), "c": CLASS * 0.5 + 1})
+MIXED = pd.DataFrame(
+    {
+        "size": with_gaps((RNG.normal(size=SIZE) + CLASS).tolist()),
+        "colour": with_gaps(RNG.choice(["red", "blue", "", "字"], SIZE).tolist(), 11),
+        "flag": RNG.integers(2, size=SIZE) == CLASS,
+        "year": RNG.integers(2000, 2010, SIZE),
+        "when": pd.Timestamp("2026-01-01") + pd.to_timedelta(RNG.integers(0, 90, SIZE) + 20 * CLASS, unit="D"),
+        "level": pd.Categorical(RNG.choice(["low", "high"], SIZE), ["low", "mid", "high"], ordered=True),
+        "nothing": [None] * SIZE,
+    }
+)
+TEXTS = MIXED[["size", "colour"]].assign(text=with_gaps(texts(SIZE, RNG, CLASS), 13))
+BAGS = RNG.poisson(1 + np.outer(CLASS, [0, 1, 2]) + 0.5)
+FAMILIES = {"a": "poisson", "b": "bernoulli", "c": nv.Bins(4), "d": nv.Ordinal(["s", "m", "l"]), "e": "categorical"}
+OF_FAMILIES = {
+    "a": RNG.poisson(2 + CLASS),
+    "b": RNG.integers(2, size=SIZE),
+    "c": RNG.normal(size=SIZE) + CLASS,
+    "d": RNG.choice(["s", "m", "l"], SIZE),
+    "e": RNG.integers(3, size=SIZE) + CLASS,
+}
+
+
+@dataclass
+class Case:
+    """A table with its classes, and how a model of it is made."""
+
+    X: Any
+    y: Any = field(default_factory=lambda: LABELS)
+    settings: dict[str, Any] = field(default_factory=dict)
+    weights: Any = None
+    known: dict[tuple[int, bytes], nv.NaiveBayes] = field(default_factory=dict)  # by how many rows they keep, and which
+
+    def rows(self, at):
+        """Return some of the rows, their classes, and their weights as arguments."""
+        at = np.arange(SIZE)[at]
+        X = self.X.iloc[at] if hasattr(self.X, "iloc") else self.X[at]
+        y = self.y.iloc[at] if hasattr(self.y, "iloc") else self.y[at]
+        return X, y, {} if self.weights is None else {"sample_weight": self.weights[at]}
+
+    def new(self):
+        """Return a classifier that was not fitted."""
+        return nv.NaiveBayes(**self.settings)
+
+    def fitted(self, at=slice(None)):
+        """Return a copy of the model of one fit of some rows; a part of one class is no reason to warn here."""
+        key = smallest.KEPT, np.arange(SIZE)[at].tobytes()
+        if key not in self.known:
+            X, y, how = self.rows(at)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", nv.TargetWarning)
+                self.known[key] = self.new().fit(X, y, **how)
+        return copy.deepcopy(self.known[key])
+
+    def answers(self, nb):
+        """Return the probabilities of all rows, once everything is up to date."""
+        nb.fitted_ = up_to_date(nb.fitted_)
+        return nb.predict_proba(self.X)
+
+
+CASES = {
+    "mixed": Case(MIXED),
+    "mixed, textbook": Case(MIXED, settings={"model": "textbook"}),
+    "mixed, tuned": Case(MIXED, settings={"model": "textbook", "smoothing": "auto", "temperature": "auto"}),
+    "mixed, missing values count": Case(MIXED, settings={"missing": "value", "unseen": "smooth", "smoothing": "auto"}),
+    "numbers without names": Case(NUMBERS.to_numpy(), CLASS),
+    "narrow numbers": Case(NUMBERS.to_numpy().astype(np.float32), CLASS.astype(bool)),
+    "texts": Case(TEXTS, settings={"families": {"text": "words"}}),
+    "texts, pairs": Case(TEXTS, settings={"families": {"text": nv.Words(ngram_range=(1, 2))}}),
+    "sparse vectors": Case(sparse.csr_array(BAGS), CLASS),
+    "families": Case(pd.DataFrame(OF_FAMILIES), CLASS * 7, {"families": FAMILIES}),
+    "families, textbook": Case(
+        pd.DataFrame(OF_FAMILIES), settings={"families": FAMILIES | {"c": nv.Bins(cuts=[0, 1])}, "model": "textbook"}
+    ),
+    "whole weights": Case(MIXED, weights=1.0 + np.arange(SIZE) % 3),
+    "weights": Case(MIXED, weights=0.5 + RNG.random(SIZE)),
+    "class weights": Case(MIXED, settings={"class_weight": {"no": 3.0}}),
+    "three classes": Case(MIXED, (CLASS + (np.arange(SIZE) % 5 == 0)).astype(object)),
+    "declared classes": Case(NUMBERS, settings={"classes": ["no", "maybe", "yes"]}),
+    "soft labels": Case(NUMBERS, pd.DataFrame({"no": 0.9 - 0.8 * CLASS, "yes": 0.1 + 0.8 * CLASS})),
+}
+
+
 CLOSE = {"rtol": 0, "atol": 1e-7}  # Newton's method ends where a step gains next to nothing
 # Nothing below may warn: neither of weights that are stale, nor of a textbook model instead of the joint one.
 pytestmark = [pytest.mark.filterwarnings("error::naively.StaleWarning")]
@@ -64,30 +161,6 @@ def test_models_merge_into_the_model_of_all_rows(name):
         for a, b, c in (parts, parts[::-1]):
             for other in (nv.merge(a, b, c), nv.merge(nv.merge(a, b), c), nv.merge(a, nv.merge(b, c))):
                 assert np.allclose(case.answers(other), case.answers(merged), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("how", ["balanced", {"no": 0.5, "yes": 4.0}])
-def test_class_weights_are_those_of_all_rows(how):
-    case = Case(MIXED, settings={"class_weight": how})
-    order = np.argsort(CLASS + 6 * np.random.default_rng(0).random(SIZE))  # parts of other proportions of the classes
-    merged = nv.merge(case.fitted(order[:30]), case.fitted(order[30:80]), case.fitted(order[80:]))
-    assert np.allclose(case.answers(merged), case.fitted().predict_proba(MIXED), **CLOSE)
-    same_counts(merged, case.fitted(), exact=False)
-
-
-def test_parts_may_lack_classes_labels_and_whole_columns():
-    """One row alone, a class that only one part has, a label that only one part has, a column that is all missing."""
-    X = MIXED.assign(only=["once" if at < 3 else "more" for at in range(SIZE)])
-    X.loc[40:79, "size"] = None
-    X.loc[40:79, "colour"] = None
-    case = Case(X, np.where(np.arange(SIZE) < 6, "rare", LABELS))
-    whole = case.fitted()
-    parts = [slice(0, 1), slice(1, 6), slice(6, 40), slice(40, 80), slice(80, None)]
-    for order in (parts, parts[::-1]):
-        merged = nv.merge(case.fitted(at) for at in order)
-        same_counts(merged, whole)
-        assert np.allclose(case.answers(merged), whole.predict_proba(X), **CLOSE)
-        assert merged.kept_rows_.rows == SIZE
 
 
 @given(st.lists(st.integers(0, 5), min_size=60, max_size=60), st.randoms())
@@ -197,20 +270,6 @@ def test_batches_of_any_size_count_exactly_at_every_moment(sizes, asked):
         assert np.allclose(case.answers(nb), case.fitted(at).predict_proba(MIXED), **CLOSE)
 
 
-def test_answers_lag_by_no_more_than_one_row_in_twenty():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(2000, 3)), rng.integers(2, size=2000)
-    nb = nv.NaiveBayes().fit(X, y)
-    first = nb.predict_proba(X[:50])
-    nb.partial_fit(X[:100] + 5, y[:100])
-    assert np.array_equal(nb.predict_proba(X[:50]), first)  # 100 rows of 2,000
-    assert nb.counts_.rows.sum() == 2100
-    nb.partial_fit(X[100:101] + 5, y[100:101])
-    whole = nv.NaiveBayes().fit(np.vstack([X, X[:101] + 5]), np.append(y, y[:101]))
-    assert np.allclose(nb.predict_proba(X[:50]), whole.predict_proba(X[:50]), **CLOSE)
-    assert nb.partial_fit(X[:1], [7]).predict_proba(X[:50]).shape == (50, 3)  # a new class is answered at once
-
-
 # -- forgetting --------------------------------------------------------------------------------------------------------
 
 
@@ -265,25 +324,6 @@ def test_rows_that_were_never_counted_are_refused_and_nothing_changes(kept, keep
         assert nb.kept_rows_.rows == min(kept, SIZE)
 
 
-def test_the_row_that_was_never_counted_is_named():
-    nb = CASES["mixed"].fitted()
-    X = MIXED[:3].copy()
-    X.loc[2, "size"] = MIXED["size"].mean()  # counts of numbers do not tell
-    with pytest.raises(InvalidInput, match="Row 2 is not among the rows that were counted") as caught:
-        nb.forget(X, LABELS[:3])
-    assert caught.value.row == 2
-
-
-def test_one_of_several_copies_is_forgotten():
-    case = CASES["mixed"]
-    nb = case.new().fit(MIXED, LABELS, sample_weight=np.full(SIZE, 3.0))
-    nb.forget(MIXED[:50], LABELS[:50])  # each once
-    weights = np.r_[np.full(50, 2.0), np.full(SIZE - 50, 3.0)]
-    whole = case.new().fit(MIXED, LABELS, sample_weight=weights)
-    same_counts(nb, whole)
-    assert np.allclose(case.answers(nb), whole.predict_proba(MIXED), **CLOSE)
-
-
 @pytest.mark.parametrize("name", ["mixed", "texts", "numbers without names", "sparse vectors"])
 def test_models_beyond_the_sample_count_to_the_bit_what_is_left(name, keep):
     keep(40)
@@ -303,90 +343,3 @@ def test_models_beyond_the_sample_count_to_the_bit_what_is_left(name, keep):
     nb.partial_fit(X, y)
     same_counts(nb, case.fitted())
     assert np.array_equal(nb._fitted.state.kept.in_order().hashes, kept.in_order().hashes)
-
-
-# -- questions and memory ----------------------------------------------------------------------------------------------
-
-
-def test_threads_that_ask_at_once_get_the_same_answers():
-    """A question after rows came fits the model anew; two may do so at once."""
-    case = CASES["mixed"]
-    for _ in range(2):
-        nb = case.fitted(slice(0, 60))
-        nb.partial_fit(*case.rows(slice(60, None))[:2])
-        ready, found, errors = threading.Barrier(4), [None] * 4, []
-
-        def ask(at, nb=nb, ready=ready, found=found, errors=errors):
-            try:
-                ready.wait()
-                found[at] = nb.predict_proba(MIXED)
-            except Exception as error:
-                errors.append(error)
-
-        threads = [threading.Thread(target=ask, args=(at,)) for at in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not errors
-        for answers in found:
-            assert np.allclose(answers, case.fitted().predict_proba(MIXED), **CLOSE)
-
-
-def test_copies_learn_apart():
-    case = CASES["mixed"]
-    nb = case.fitted(slice(0, 60))
-    other = copy.copy(nb)
-    other.partial_fit(*case.rows(slice(60, None))[:2])
-    assert (nb.kept_rows_.rows, other.kept_rows_.rows) == (60, SIZE)
-    assert np.allclose(case.answers(nb), case.fitted(slice(0, 60)).predict_proba(MIXED), **CLOSE)
-    assert np.allclose(case.answers(other), case.fitted().predict_proba(MIXED), **CLOSE)
-
-
-def census(n):
-    """Return rows of the adult table, or simulated ones of its types, and their classes; texts lie as codes."""
-    if ADULT.exists():
-        frame = pd.read_csv(ADULT, nrows=n)
-        table = pa.Table.from_pandas(frame.iloc[:, :-1], preserve_index=False)
-        coded = (c.combine_chunks().dictionary_encode() if "string" in str(c.type) else c for c in table.columns)
-        return pa.table(dict(zip(table.column_names, coded, strict=True))), frame.iloc[:, -1].to_numpy()
-    rng = np.random.default_rng(0)
-    columns = {
-        "age": rng.integers(17, 90, n).astype(np.int64),
-        "weight": rng.normal(2e5, 1e5, n),
-        "work": pa.array(rng.choice(["private", "state", "federal", "none"], n)).dictionary_encode(),
-        "job": pa.array(rng.choice([f"occupation {k}" for k in range(14)], n)).dictionary_encode(),
-        "gain": np.where(rng.random(n) < 0.9, 0.0, rng.integers(0, 99_999, n)),
-    }
-    return pa.table(columns), np.array(["<=50K", ">50K"])[rng.integers(2, size=n)]
-
-
-@pytest.mark.parametrize("batches", [1, 8])
-def test_kept_rows_cost_at_most_twice_their_size_in_arrow(batches):
-    n = 20_000
-    table, y = census(n)
-    nb = nv.NaiveBayes(model="textbook", smoothing="auto")
-    for at in np.array_split(np.arange(n), batches):
-        nb.partial_fit(table.slice(at[0], len(at)), y[at])
-    nb.predict(table.slice(0, 5))
-    assert nb.kept_rows_.rows == n
-    size = table.nbytes + 4 * n  # and a code for the class of each row
-    assert nb.kept_rows_.nbytes <= 2 * size
-    arrow = pa.total_allocated_bytes()
-    tracemalloc.start()
-    twin = copy.deepcopy(nb._fitted.state.kept)
-    memory = tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes() - arrow
-    tracemalloc.stop()
-    assert twin.total == n
-    assert memory <= 2 * size
-
-
-def test_rows_are_kept_while_another_model_answers():
-    birds = load_penguins()
-    X, y = birds.drop(columns="species"), birds.species
-    nb = nv.NaiveBayes().fit(X, y).set_params(model="textbook").forget(X[:20], y[:20])
-    assert np.array_equal(nb.predict(X[:5]), nv.NaiveBayes(model="textbook").fit(X[20:], y[20:]).predict(X[:5]))
-    for model in ("auto", "textbook", "auto"):
-        nb.set_params(model=model)
-        once = nv.NaiveBayes(model=model).fit(X[20:], y[20:])
-        assert np.allclose(nb.predict_proba(X), once.predict_proba(X), rtol=0, atol=1e-9)

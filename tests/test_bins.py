@@ -1,24 +1,23 @@
-"""Numbers in bins: how they are cut, that they count as labels do, that they follow any shape, their density."""
+"""Numbers in bins: how they are cut, that they count as labels do, and that units change no answer."""
 
-import pickle
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
-from sklearn.datasets import load_breast_cancer, load_digits
+from hypothesis import given
+from hypothesis import strategies as st
 
 import naively as nv
-from naively import Bins
-from naively.cli import main
 from naively.counting.rows import cell_hashes
 from naively.counting.smallest import KEPT, smallest_places
 from naively.data.column import Column
 from naively.data.frame import frame_of
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
-from naively.families.bins import bin_names, quantile_cuts
+from naively.families.bins import Bins, bin_names, quantile_cuts
+
+from .strategies import checked
 
 RNG = np.random.default_rng(3)
 LABELS = RNG.choice(["in", "out"], 400, p=[0.4, 0.6])
@@ -56,20 +55,6 @@ def test_about_equally_many_rows_fall_into_each_bin(rows, bins):
     assert len(found) == bins
     assert found.min() >= 0.5 * rows / bins
     assert found.max() <= 1.5 * rows / bins
-
-
-def test_cuts_follow_the_numbers():
-    """A heavy number has a bin for itself, weights are rows, missing values none; neighbours may lie close together."""
-    x = np.concatenate([np.zeros(500), RNG.gamma(2, 3, 500)])
-    family = Bins(cuts=quantile_cuts(x, np.ones(1000)))
-    assert set(family.codes(x[:500])) == {0}
-    assert family.codes(x[500:]).min() == 1
-    x, w = RNG.normal(size=300), RNG.integers(0, 3, 300).astype(float)
-    holes = np.concatenate([np.repeat(x, w.astype(int)), np.full(50, np.nan)])
-    assert quantile_cuts(x, w) == quantile_cuts(holes, np.ones(len(holes)))
-    a, b = 1.0, np.nextafter(1.0, 2.0)
-    assert Bins(bins=2).cut(np.array([a, a, b, b]), np.ones(4)).codes(np.array([a, b])).tolist() == [0, 1]
-    assert learned().schema_ == learned(labels=LABELS[::-1]).schema_  # whatever the classes
 
 
 @pytest.mark.parametrize("column", [[], [np.nan, np.nan], [4.0, 4.0, np.nan]], ids=["none", "holes", "constant"])
@@ -124,27 +109,6 @@ def test_bins_are_scored_as_labels_are(missing, estimate, smoothing):
     np.testing.assert_array_equal(nb.importance()["bits"], categories.importance()["bits"])
 
 
-def test_rows_as_dicts_find_the_same_bins():
-    nb = learned()
-    cuts = nb.schema_["skewed"].family.cuts
-    asked = pd.DataFrame({"humps": [np.nan, 0.0, -1e300], "skewed": cuts[:3], "often zero": [0.0, -0.0, 1e300]})
-    rows = [dict(zip(asked, line, strict=True)) for line in asked.to_numpy().tolist()]
-    np.testing.assert_array_equal(nb.predict_proba(rows), nb.predict_proba(asked.loc[[0, 1, 2] * 9])[:3])
-
-
-def test_counts_of_bins_add_and_subtract_and_fade():
-    nb = learned()
-    more = NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300])
-    for row, label in zip(TABLE[300:].to_dict("records"), LABELS[300:].tolist(), strict=True):
-        more.partial_fit(row, label)
-    assert more.counts_ == nb.counts_
-    assert nv.merge([nb, more]).counts_ == nb.counts_ * 2
-    more.forget(TABLE[:200], LABELS[:200])
-    assert more.counts_ == NaiveBayes(families=nb.schema_).fit(TABLE[200:], LABELS[200:]).counts_
-    half = from_counts(nb.counts_ * 0.5, smoothing=0.5, prior_smoothing=0.5)
-    np.testing.assert_allclose(half.predict_proba(TABLE), learned().predict_proba(TABLE), rtol=1e-12)
-
-
 def test_bins_of_other_cuts_do_not_add():
     a, b = learned(TABLE[:200], LABELS[:200]), learned(TABLE[200:], LABELS[200:])
     with pytest.raises(
@@ -157,18 +121,6 @@ def test_bins_of_other_cuts_do_not_add():
         from_counts(a.counts_, families={"humps": nv.Bins(cuts=[0.0])}).predict(TABLE)
 
 
-def test_a_saved_model_and_a_copy_keep_their_cuts(tmp_path):
-    nb = learned(missing="value")
-    nb.save(tmp_path / "model.parquet")
-    for other in (nv.load(tmp_path / "model.parquet"), pickle.loads(pickle.dumps(nb))):
-        assert other.schema_ == nb.schema_
-        assert other.counts_ == nb.counts_
-        np.testing.assert_array_equal(other.predict_proba(TABLE), nb.predict_proba(TABLE))
-        np.testing.assert_array_equal(other.score_samples(TABLE), nb.score_samples(TABLE))
-    assert nv.Schema.from_json(nb.schema_.to_json()) == nb.schema_
-    assert "often zero  numbers  bins (bins=16)" in str(nb.schema_)
-
-
 @pytest.mark.parametrize("model", ["textbook", "auto"])
 def test_files_are_fitted_and_scored_fold_by_fold(tmp_path, model):
     TABLE.assign(label=LABELS).to_csv(tmp_path / "rows.csv", index=False)
@@ -179,55 +131,6 @@ def test_files_are_fitted_and_scored_fold_by_fold(tmp_path, model):
     assert nb.counts_.agrees(learned(model=model).counts_)
     assert seen[-1][1] == pytest.approx(seen[-1][2], rel=0.01)  # the bar is full at the end
     assert (np.diff([done for _, done, _ in seen]) > 0).all()
-
-
-def test_kept_counts_share_their_cuts(tmp_path):
-    for at in range(3):
-        TABLE[at * 100 : at * 100 + 100].assign(label=LABELS[at * 100 : at * 100 + 100]).to_csv(
-            tmp_path / f"{at}.csv", index=False
-        )
-    for paths, read in (("[01].csv", 2), ("*.csv", 1)):
-        nb = NaiveBayes(families=FAMILIES)
-        assert len(nv.fit_files(nb, str(tmp_path / paths), "label", keep_counts=tmp_path / "kept").read) == read
-    assert nb.counts_ == NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300]).counts_
-
-
-def test_what_goes_over_the_rows_again_keeps_the_cuts():
-    nb = learned(smoothing="auto", temperature="auto")
-    assert nb.schema_ == learned().schema_
-    some = [label if at % 3 else None for at, label in enumerate(LABELS)]
-    taught = learned(labels=some, unlabelled="em", estimate="map", smoothing=2.0)
-    assert (taught.predict(TABLE) == LABELS).mean() > 0.8
-    counts = learned(families=None).counts_  # numbers that were not counted in bins stay as they are
-    book, bells = (from_counts(counts, families=families) for families in (FAMILIES, None))
-    np.testing.assert_array_equal(book.predict_proba(TABLE), bells.predict_proba(TABLE))
-
-
-def test_the_default_model_has_them_as_categories():
-    together = learned(model="auto")
-    assert [column.family.name for column in together.schema_] == [column.family.name for column in learned().schema_]
-    assert together.tuning_.learned is not None
-    of = [cross_validate(TABLE, LABELS, families=FAMILIES, model=model).log_loss for model in ("auto", "textbook")]
-    assert of[0] < of[1] + 0.02
-
-
-# -- any shape --------------------------------------------------------------------------------------------------------
-
-
-def test_bins_follow_humps_and_skew():
-    bells, bins = (cross_validate(TABLE, LABELS, families=families) for families in (None, FAMILIES))
-    assert bins.log_loss < 0.6 * bells.log_loss
-    assert bins.accuracy > 0.88 > bells.accuracy
-
-
-@pytest.mark.parametrize(("load", "share"), [(load_breast_cancer, 0.8), (load_digits, 0.4)])
-def test_bins_are_better_than_normal_densities_on_real_numbers(load, share):
-    """Skewed sizes, and shades of grey most of which are 0."""
-    X, y = load(return_X_y=True)
-    bins = cross_validate(X, y, families={f"x{at}": "bins" for at in range(X.shape[1])})
-    bells = cross_validate(X, y)
-    assert bins.log_loss < share * bells.log_loss
-    assert bins.accuracy > bells.accuracy
 
 
 # -- density ----------------------------------------------------------------------------------------------------------
@@ -249,19 +152,6 @@ def test_the_density_of_a_row_integrates_to_one(cuts, estimate):
     inner = [mass(a + (b - a) * t, (b - a) / len(t)) for a, b in pairwise(cuts)]
     tails = [mass(cuts[0] - away, t**-2 / len(t)), mass(cuts[-1] + away, t**-2 / len(t))]
     assert sum(inner) + sum(tails) == pytest.approx(1.0, abs=1e-4)
-
-
-def test_density_beside_that_of_a_normal_density():
-    x = np.random.default_rng(0).normal(size=20_000)
-    y = np.repeat(["a", "b"], 10_000)
-    bins, bell = (NaiveBayes(families={"x": family}).fit({"x": x}, y) for family in ("bins", "gaussian"))
-    asked = {"x": np.linspace(-1.5, 1.5, 200)}
-    assert np.abs(bins.score_samples(asked) - bell.score_samples(asked)).mean() < 0.1
-    assert bins.score_samples({"x": x}).mean() == pytest.approx(bell.score_samples({"x": x}).mean(), abs=0.1)
-    np.testing.assert_allclose(bins.score_samples([{"x": None}, {"x": 0.2}]), bins.score_samples({"x": [np.nan, 0.2]}))
-    assert bins.score_samples({"x": None})[0] == pytest.approx(0.0)
-    falling = bins.score_samples({"x": [3.0, 30.0, 3e3, 1e300]})
-    assert (np.diff(falling) < -4).all()
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
@@ -303,25 +193,75 @@ def test_infinite_numbers_are_refused():
             nb.predict(asked)
 
 
-def test_what_changed_is_reported_by_range():
-    schema = nv.Schema((nv.Column("age", "number", Bins(cuts=[18, 65])),))
-    a, b = (nv.count({"age": ages}, ["x"] * 4, schema=schema) for ages in ([3, 4, 30, None], [3, 70, 80, 90]))
-    found = nv.compare(a, b).set_index("value")["change"]
-    assert found["above 65"] == 0.75
-    assert found["(missing)"] == -0.25
-
-
-def test_the_command_takes_bins(tmp_path):
-    TABLE.assign(label=LABELS).to_csv(tmp_path / "rows.csv", index=False)
-    rows, out = str(tmp_path / "rows.csv"), str(tmp_path / "model.parquet")
-    asked = ["--target", "label", "--family", "humps=bins", "--model", "textbook"]
-    done = CliRunner().invoke(main, ["fit", rows, *asked, "-o", out])
-    assert done.exit_code == 0, done.output
-    assert nv.load(out).schema_["humps"] == learned().schema_["humps"]
-
-
 def test_bins_of_whole_numbers_are_named_by_the_numbers_that_they_hold():
     x = np.repeat([0, 1, 2, 5, 9], 40)
     found = [f.names() for f in (nv.Bins(5).cut(x.astype(float), np.ones(len(x))), nv.Bins(cuts=[1.5, 6]))]
     assert found[0] == ["up to 0", "1", "2", "5", "9 or more"]
     assert found[1] == ["up to 1.5", "1.5 to 6", "above 6"]
+
+
+# -- the unit and the sign of numbers change no answer -----------------------------------------------------------------
+
+# A factor, and what is added: a number that is added must not take digits from numbers that lie close together.
+UNITS = [(2.54, 0.0), (1 / 3, 0.0), (1000.0, 0.0), (-1.0, 0.0), (0.4536, 0.5)]
+SAME = 1e-9
+
+
+def simulated(kind):
+    """Return a table of numbers with few decimals, whose values lie on each other's midpoints, and its classes."""
+    rng = np.random.default_rng(17)
+    rows, y = 900, rng.integers(0, 3, 900)
+    x = rng.normal(size=(rows, 5)) + 0.7 * y[:, None] * rng.normal(size=5)
+    if kind == "two decimals":
+        return pd.DataFrame(x.round(2)).add_prefix("x"), y
+    if kind == "whole numbers":
+        return pd.DataFrame((x * 20).round()).add_prefix("x"), y
+    if kind == "skewed":
+        return pd.DataFrame(np.exp(2 * x).round(1)).add_prefix("x"), y
+    holes = np.where(rng.random(x.shape) < 0.2, np.nan, x.round(1))
+    return pd.DataFrame(holes).add_prefix("x").assign(city=rng.choice(["Rome", "Oslo", "Bern"], rows)), y
+
+
+def in_other_units(table, by, plus):
+    """Return the table with its numbers in other units."""
+    numbers = table.select_dtypes("number").columns
+    return table.assign(**{name: by * table[name].astype(float) + plus for name in numbers})
+
+
+def check_units(table, y, **settings):
+    """Check that two thirds of the rows answer for the last third as they do in other units."""
+    learned = np.arange(len(y)) % 3 > 0
+    asked = ~learned
+
+    def answers(rows):
+        return nv.NaiveBayes(**settings).fit(rows[learned], y[learned]).predict_proba(rows[asked])
+
+    before = answers(table)
+    for by, plus in UNITS:
+        assert np.abs(answers(in_other_units(table, by, plus)) - before).max() <= SAME, (by, plus)
+
+
+@pytest.mark.parametrize("kind", ["two decimals", "whole numbers", "skewed", "missing values"])
+def test_units_change_no_answer(kind):
+    check_units(*simulated(kind))
+
+
+# -- where cuts lie --------------------------------------------------------------------------------------------------
+
+numbers = st.floats(-1e150, 1e150) | st.floats(-10, 10) | st.integers(-1000, 1000).map(lambda n: n / 100)
+
+
+def cuts_between(values, weights=None):
+    """Return a cut between each two neighbors: of a million bins, each number has one for itself."""
+    return quantile_cuts(values, np.ones(len(values)) if weights is None else weights, 10**6)
+
+
+@checked
+@given(st.lists(numbers, min_size=2, max_size=40, unique=True), st.integers(0, 2**32 - 1))
+def test_cuts_lie_between_neighbors_and_on_no_number(found, seed):
+    values = np.unique(np.array(found) + 0.0)
+    weights = np.random.default_rng(seed).integers(1, 5, len(values)).astype(float)
+    cuts = cuts_between(values, weights)
+    for low, cut, high in zip(values[:-1], cuts, values[1:], strict=True):
+        adjacent = np.nextafter(low, np.inf) == high
+        assert cut == low if adjacent else low < cut < high

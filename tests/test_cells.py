@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 
 import naively as nv
 from naively.cli import main
-from naively.errors import InvalidInput
+from naively.data.cell_format import CellFormat, notation, number_from, numbers_from
+from naively.errors import InvalidInput, UnreadableRows
 from naively.files import columns as columns
 
 PENGUINS = pd.read_csv(Path(__file__).parent.parent / "examples" / "penguins.csv", dtype=str, keep_default_na=False)
@@ -60,28 +63,6 @@ def test_names_for_no_value_are_missing_in_any_column_and_more_of_them_among_num
     assert book(table).counts_ == usual.counts_
 
 
-@pytest.mark.parametrize("text", ["none", "-", ".", "unknown", "missing", "Na"])
-def test_in_a_column_of_labels_they_are_labels(tmp_path, text):
-    table = marked(text, ["sex"])
-    for source in (table, file_of(tmp_path / "t.csv", table)):
-        assert text in book(source).counts_.columns["sex"].values.labels
-
-
-def test_cells_that_are_missing_are_so_among_times(tmp_path):
-    table = pd.DataFrame({"day": ["2024-01-05", "unknown", "-", "2024-03-01"] * 10, "y": ["a", "b"] * 20})
-    counts = nv.count(file_of(tmp_path / "t.csv", table), target="y")
-    assert counts.columns["day"].n.sum() == 20
-
-
-def test_a_name_may_first_occur_where_nobody_looked(tmp_path, monkeypatch):
-    monkeypatch.setattr(columns, "LOOKED_AT", 50)
-    lines = ["1.5,2024-01-05,true,a", "2.5,2024-01-06,false,b"] * 50 + ["NULL,-,n/a,a", " ,missing,NA,b"]
-    (tmp_path / "t.csv").write_text("x,day,flag,y\n" + "\n".join(lines) + "\n")
-    counts = nv.count(tmp_path / "t.csv", target="y")
-    assert [counts.columns[name].n.sum() for name in ("x", "day")] == [100, 100]
-    assert {*counts.columns["flag"].values.labels} == {None, False, True}
-
-
 def test_null_decides_and_nothing_else_is_missing_then(tmp_path):
     table = marked("nothing", MEASURED)
     path = file_of(tmp_path / "t.csv", table)
@@ -113,26 +94,6 @@ def test_the_same_texts_are_missing_when_asked_in_any_form(tmp_path, text):
         assert_array_equal(np.vstack(rows), expected[:20])
 
 
-def test_declared_categories_and_arrays_stay_as_they_are():
-    labels = ["a", "b"] * 20
-    table = pd.DataFrame({"x": pd.Categorical(["None", "1"] * 20), "z": ["None", "u"] * 20})
-    counts = nv.count(table, labels)
-    assert counts.columns["x"].values.labels == ("1", "None")
-    assert None in counts.columns["z"].values.labels
-    array = np.array([["1", "None"], ["2", "?"]] * 20, dtype=object)
-    assert set(nv.count(array, labels).columns["x1"].values.labels) == {"None", "?"}
-    assert set(nv.count(array, labels).columns["x0"].values.labels) == {"1", "2"}
-
-
-def test_a_target_knows_only_the_names_of_old(tmp_path):
-    table = pd.DataFrame({"x": ["1", "2", "3"] * 10, "y": ["1", "None", "-"] * 10})
-    assert nv.count(file_of(tmp_path / "t.csv", table), target="y").classes.labels == ("-", "1", "None")
-    table["y"] = ["1", "2", "NA"] * 10
-    nb = nv.NaiveBayes(unlabelled="skip").fit(file_of(tmp_path / "u.csv", table), target="y")
-    assert nb.classes_.tolist() == [1, 2]
-    assert nv.count(table.replace("NA", "3"), target="y").classes.labels == ("1", "2", "3")
-
-
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 
@@ -157,21 +118,6 @@ def test_the_report_names_the_texts_and_how_many_cells(tmp_path):
     assert any("'-' (4 cells of 'body_mass_g')" in note for note in facts["notes"])
 
 
-def test_hints_name_texts_that_are_read_as_missing_unless_everybody_knows_them():
-    said = [hint for hint in book(marked("NULL", list(PENGUINS))).schema_.hints if "missing" in hint]
-    assert len(said) == 1
-    assert said[0].startswith("Read as missing: 'NULL' (19 cells of")
-    assert not [hint for hint in book(PENGUINS).schema_.hints if "missing" in hint]
-
-
-def test_counts_that_are_kept_remember_the_texts(tmp_path):
-
-    path = file_of(tmp_path / "t.csv", marked("NULL", list(PENGUINS)))
-    for _ in range(2):
-        done = nv.fit_files(nv.NaiveBayes(model="textbook"), path, "species", keep_counts=tmp_path / "kept")
-        assert done.markers["sex"] == {"NULL": 11}
-
-
 def test_reading_cells_does_not_import_pandas(tmp_path):
     """Arrow imports it where it is given lists or plain numbers, and that takes longer than most commands."""
     import subprocess
@@ -183,3 +129,179 @@ def test_reading_cells_does_not_import_pandas(tmp_path):
     asked = f"import sys, naively; list(naively.File({str(path)!r}).batches()); print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+# -- numbers as people write them are the numbers they are -------------------------------------------------------------
+
+ROWS = 200
+LABELS = np.array(["dear", "cheap"])[np.arange(ROWS) % 2]
+
+
+def amounts(below=True):
+    """Return numbers from about -3,000 to 20,000, to the cent."""
+    rng = np.random.default_rng(3)
+    found = np.round(np.exp(rng.normal(6, 1.5, ROWS)) * np.where(LABELS == "dear", 2, 1), 2)
+    return np.where(rng.random(ROWS) < 0.1, -found, found) if below else found
+
+
+def comma(text):
+    """Return a number with the comma and the point exchanged, as in most of Europe."""
+    return text.translate(str.maketrans(",.", ".,"))
+
+
+WAYS = {
+    "plain": lambda x: f"{x:.2f}",
+    "dollars": lambda x: f"${x:.2f}" if x >= 0 else f"-${-x:.2f}",
+    "dollars, grouped": lambda x: f"${x:,.2f}",
+    "euros behind": lambda x: f"{x:.2f} €",
+    "euros, European": lambda x: comma(f"{x:,.2f}") + " €",
+    "percent": lambda x: f"{x:.2f}%",
+    "percent, blank": lambda x: f"{x:.2f} %",
+    "thousands": lambda x: f"{x:,.2f}",
+    "decimal comma": lambda x: comma(f"{x:.2f}"),
+    "blanks and a comma": lambda x: comma(f"{x:,.2f}").replace(".", " "),
+    "narrow blanks": lambda x: comma(f"{x:,.2f}").replace(".", "\u202f"),
+    "apostrophes": lambda x: f"{x:,.2f}".replace(",", "'"),
+    "parentheses": lambda x: f"{x:,.2f}" if x >= 0 else f"({-x:,.2f})",
+    "exponents": lambda x: f"{x:.10e}",
+    "true minus": lambda x: f"{x:.2f}".replace("-", "\u2212"),
+    "blanks around": lambda x: f" {x:.2f} ",
+}
+
+
+def as_written(way):
+    """Return a column of numbers written in a way, and a column of labels beside."""
+    return pd.DataFrame(
+        {"price": [WAYS[way](x) for x in amounts()], "colour": np.array(["red", "blue"])[np.arange(ROWS) % 3 % 2]}
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_notation_is_the_plain_number_to_the_last_bit(tmp_path, way):
+    table = as_written(way)
+    plain = table.assign(price=amounts())
+    expected = nv.NaiveBayes(model="textbook").fit(plain, LABELS)
+    path = tmp_path / "t.csv"
+    table.assign(y=LABELS).to_csv(path, index=False)
+
+    for nb in (
+        nv.NaiveBayes(model="textbook").fit(table, LABELS),
+        nv.NaiveBayes(model="textbook").fit(path, target="y"),
+    ):
+        assert nb.schema_["price"].type == "number"
+        assert nb.counts_ == expected.counts_
+        nb.save(tmp_path / "m.parquet")
+        for model in (nb, nv.load(tmp_path / "m.parquet")):
+            answers = expected.predict_proba(plain)
+            assert_array_equal(model.predict_proba(table), answers)
+            assert_array_equal(model.predict_proba(path), answers)
+            assert_array_equal(model.predict_proba(table.head(9)), answers[:9])
+            rows = [model.predict_proba(row) for row in table.head(9).to_dict("records")]
+            assert_array_equal(np.vstack(rows), answers[:9])
+
+
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pa.table, pl.DataFrame, lambda t: pd.DataFrame(t).to_dict("records"), dict]
+)
+def test_numbers_as_texts_are_numbers_in_any_table(make):
+    table = {"x": [str(i % 7) for i in range(40)], "c": ["u", "v", "None", "w"] * 10}
+    nb = nv.NaiveBayes(model="textbook").fit(make(table), ["a", "b"] * 20)
+    assert (nb.schema_["x"].type, nb.schema_["c"].type) == ("whole", "text")
+    assert nb.counts_ == nv.count({"x": [i % 7 for i in range(40)], "c": ["u", "v", None, "w"] * 10}, ["a", "b"] * 20)
+
+
+# -- which notation it is ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["1,23", "1,234"], [1.23, 1.234]),
+        (["12,3456", "1,234"], [12.3456, 1.234]),
+        (["0,123", "1,234"], [0.123, 1.234]),
+        (["1,234", "1,234,567"], [1234, 1234567]),
+        (["1,234", "0.5"], [1234, 0.5]),
+        (["1.234", "56,7"], [1234, 56.7]),
+        (["1.234.567", "1.234"], [1234567, 1234]),
+        (["1 234", "12"], [1234, 12]),
+        (["$-5", "-$5", "($5)", "$ 5"], [-5, -5, -5, 5]),
+        (["USD 5", "USD 6.5"], [5, 6.5]),
+    ],
+)
+def test_all_cells_decide_what_a_comma_means(texts, values):
+    found = notation(pa.array(texts))
+    assert numbers_from(pa.array(texts), found).to_pylist() == values
+    assert [number_from(text, found) for text in texts] == values
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["00123", "10115"],
+        ["555 123 456", "555 987 654"],
+        ["+49 170 123", "12"],
+        ["12.345.678", "87.654.321"],
+        ["$5", "5"],
+        ["$5", "€5"],
+        ["5 %", "5 €"],
+        ["12 kg", "3 kg"],
+        ["2024-01-05", "2024-01-06"],
+        ["1.2.3", "1.2.4"],
+        ["1,2,3", "4,5"],
+        ["192.168.1.1", "10.0.0.1"],
+        ["5-7", "8"],
+    ],
+)
+def test_codes_telephones_dates_and_mixed_units_are_no_numbers(texts):
+    assert notation(pa.array(texts)) is None
+    assert nv.Schema((*nv.count({"x": texts * 9}, ["a", "b", "b"] * 6).schema,))["x"].type == "text"
+
+
+def test_unclear_columns_stay_labels_until_somebody_says_what_is_meant(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("price;y\n" + "".join(f"{1 + i % 9},{i:03};{'ab'[i % 2]}\n" for i in range(60)))
+    nb = nv.NaiveBayes(model="textbook").fit(path, target="y")
+    assert nb.schema_["price"].type == "text"
+    (said,) = (hint for hint in nb.schema_.hints if "'price'" in hint)
+    assert "nothing shows what ',' means" in said
+    assert said.endswith("thousands=',' or decimal=','")
+    told = " ".join(CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--cv", "0"]).output.split())
+    assert "read the file with --thousands , or --decimal ," in told
+
+    grouped, divided = (nv.count(nv.File(path, **how), target="y") for how in ({"thousands": ","}, {"decimal": ","}))
+    assert grouped.columns["price"].overall().mean[0, 0] == pytest.approx(
+        1000 * divided.columns["price"].overall().mean[0, 0]
+    )
+
+
+# -- who decides -------------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_written_otherwise_is_an_error_that_says_how(tmp_path, monkeypatch):
+    nb = nv.NaiveBayes(model="textbook").fit(as_written("dollars, grouped"), LABELS)
+    wrong = as_written("dollars, grouped")
+    wrong.loc[100, "price"] = "a lot"
+    for rows in (wrong, {"price": "a lot", "colour": "red"}):
+        with pytest.raises(InvalidInput, match=r"'price' held numbers written as \$1,234\.5 .* now holds 'a lot'"):
+            nb.predict(rows)
+    monkeypatch.setattr(columns, "LOOKED_AT", 50)
+    wrong.assign(y=LABELS).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(UnreadableRows, match=r"line 102: column 'price' holds 'a lot' here, but numbers"):
+        nv.count(tmp_path / "t.csv", target="y")
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------
+
+
+def test_the_notation_is_reported_and_kept(tmp_path):
+    as_written("dollars, grouped").assign(y=LABELS).to_csv(tmp_path / "t.csv", index=False)
+    nb = nv.NaiveBayes(model="textbook").fit(tmp_path / "t.csv", target="y")
+    assert nb.schema_.hints[0].startswith("'price' holds numbers written as $1,234.5, and they are read as numbers")
+    assert nb.schema_["price"].written == CellFormat(thousands=",", prefix="$")
+    assert (
+        nv.Schema.from_json(json.loads(json.dumps(nb.schema_.to_json())))["price"].written
+        == nb.schema_["price"].written
+    )
+    done = CliRunner().invoke(main, ["fit", str(tmp_path / "t.csv"), "-t", "y", "--json", "--cv", "0"])
+    written = {column["name"]: column["notation"] for column in json.loads(done.output)["columns"]}
+    assert written == {"price": "$1,234.5", "colour": None}

@@ -1,4 +1,4 @@
-"""Coefficients of values, pairs and triples: a fit ends at the optimum, they are used where they gain, files keep."""
+"""Coefficients of values, pairs, triples and words: a fit ends at the optimum, they are used where they gain."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ import naively as nv
 from naively import _kernels as kernels
 from naively.data.model_file import arrays_of_bytes, arrays_to_bytes
 from naively.errors import UnreadableFile
-from naively.model.default.coefficients import NO_CLASS, CellLayout, Coefficients, Problem, State
+from naively.model.default.coefficients import NO_CLASS, CellLayout, Coefficients
+from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
+from naively.model.default.words import WordAssociations, WordRows, WordState
 from naively.model.recipe import RECIPE
+from naively.text import TextRows
 
-from .fitting_cases import cases, drawn_case, scores_by, tables_of
+from .fitting_cases import cases, scores_by, tables_of
+from .tables import CLASSES, TEXTS, Y
 from .test_store import reforged
 
 # -- the kernel --------------------------------------------------------------------------------------------------------
@@ -119,41 +123,6 @@ def test_a_fit_ends_where_its_slope_is_zero_and_scipy_ends(name, level):
     assert not values[:, small.classes :].any()  # lines are filled up with classes that are not there
 
 
-def test_cycles_lower_the_loss_and_end_where_they_gain_little():
-    small = Small(**SMALL["many rows"])
-    losses = [small.penalized(small.flat(*small.fitted(cycles)[:2]))[0] for cycles in (0, 1, 2, 5, 100)]
-    assert losses == sorted(losses, reverse=True)
-    early = small.penalized(small.flat(*small.fitted(100, 3e-3)[:2]))[0]
-    assert losses[-1] < early < losses[-1] * (1 + 1e-2)
-
-
-def test_a_table_that_is_pulled_without_end_has_no_coefficients():
-    small = Small()
-    small.pulls[1] = np.inf, 0.0, 0.0
-    values, lines, _ = small.fitted()
-    assert not values[small.starts[1] : small.starts[2]].any() + lines[1].any()
-    assert values[: small.starts[1]].any()
-
-
-def test_threads_do_not_change_a_bit(level):
-    for classes in (3, 2):
-        small = Small(rows=40_000, classes=classes, numbers=(30, 10), labels=(7, 7), seed=7)
-        for one, other in zip(small.fitted(3, threads=1), small.fitted(3, threads=4), strict=True):
-            assert one.any()
-            assert_array_equal(one, other)
-
-
-def test_levels_give_the_same_bits():
-    found = []
-    for name in kernels.levels():
-        kernels.use_level(name)
-        found.append([part for classes in (2, 5) for part in Small(classes=classes).fitted(20)])
-    kernels.use_level(kernels.levels()[0])
-    for other in found[1:]:
-        for one, two in zip(found[0], other, strict=True):
-            assert_array_equal(one, two)
-
-
 GOOD = {"codes": np.zeros((2, 5), np.int32), "y": np.zeros(5, np.int32), "weights": np.ones(5)}
 GOOD |= {"starts": np.array([0, 3, 4]), "pulls": np.ones((2, 3)), "positions": np.zeros(4), "scores": np.zeros((5, 4))}
 GOOD |= {"values": np.zeros((4, 4)), "lines": np.zeros((2, 4))}
@@ -213,34 +182,11 @@ def test_a_row_has_the_coefficients_of_its_values_pairs_and_triples(case):
     assert (twin.pairs, twin.triples, twin.merged_bins, twin.most_merged) == (found.pairs, found.triples, 2, 2)
 
 
-def test_the_scores_of_a_fit_are_those_of_its_tables():
-    """Numbers by a line and what deviates from it, whatever the order of the columns' names."""
-    for classes in (3, 2):
-        case = drawn_case(np.random.default_rng(0), 3, (3, 4), 300, classes, missing=0.1)
-        names = [replace(bins, name=name) for bins, name in zip(case.grid.numbers, "zca", strict=True)]
-        case = replace(case, grid=replace(case.grid, numbers=tuple(names)))
-        layout, start = layout_of(case.grid), np.zeros((classes, 300))
-        state = State.start(Problem.of(layout, case.cross.counts, case.rows), start, case.rows.weights)
-        state = state.fitted([3.0]).fitted([3.0, 30.0]).fitted([3.0, 30.0, 10.0])
-        means = np.zeros((len(layout.triples), classes))
-        found = Coefficients(layout.pairs, layout.triples, state.table(classes), {}, 2, 2, means)
-        scores = scores_by(tables_of(case.cross.counts, {}, coefficients=found), case.rows)
-        losses = -log_softmax(scores, axis=1)[np.arange(300), case.rows.y]
-        assert_allclose(losses, state.losses(slice(None)), atol=1e-9)
-        assert losses.mean() < np.log(classes) - 0.1
-
-
 # -- whole numbers -----------------------------------------------------------------------------------------------------
 
 
 def frame(x):
     return pd.DataFrame(x, columns=list("abcde")[: x.shape[1]])
-
-
-def balance():
-    """Return all 625 balance scales, and on which side they fall."""
-    x = np.array(np.meshgrid(*[np.arange(1, 6)] * 4)).reshape(4, -1).T
-    return frame(x), np.sign(x[:, 0] * x[:, 1] - x[:, 2] * x[:, 3])
 
 
 def sums(rows, rng):
@@ -303,38 +249,6 @@ def log_loss(nb, X, y):
     return -nb.predict_log_proba(X)[np.arange(len(y)), y].mean()
 
 
-@pytest.fixture(scope="module", params=MADE)
-def made(request):
-    """Return a model with coefficients, its rows, and new ones."""
-    (X, y), new = drawn_rows(request.param)
-    nb = nv.NaiveBayes().fit(X, y)
-    assert coefficients_of(nb) is not None
-    return nb, (X, y), new
-
-
-def test_comparisons_of_sums_are_learned(made):
-    """At least 97 % of new rows are right, and fewer without coefficients."""
-    nb, rows, (X, y) = made
-    accuracy = (nb.predict(X) == y).mean()
-    without = WithoutCoefficients().fit(*rows)
-    assert coefficients_of(without) is None
-    assert accuracy >= 0.97
-    assert accuracy > (without.predict(X) == y).mean()
-    assert log_loss(nb, X, y) < log_loss(without, X, y)
-
-
-def test_compared_products_are_learned():
-    """Balance scales in five folds: at least 97 % right, less without coefficients."""
-    X, y = balance()
-    fold = np.random.default_rng(0).permutation(len(y)) % 5
-    right = {}
-    for kind in (nv.NaiveBayes, WithoutCoefficients):
-        found = [kind().fit(X[fold != k], y[fold != k]).predict(X[fold == k]) == y[fold == k] for k in range(5)]
-        right[kind] = np.concatenate(found).mean()
-    assert right[nv.NaiveBayes] >= 0.97
-    assert right[WithoutCoefficients] < 0.95
-
-
 def test_triples_tell_what_no_pair_does():
     """Whether one or three of three are set."""
     rng = np.random.default_rng(0)
@@ -389,38 +303,6 @@ def test_hardly_any_coefficients_are_used_where_there_is_nothing_to_gain(draw, r
             new, truth = draw(4000, rng)
             assert log_loss(nb, new, truth) < log_loss(WithoutCoefficients().fit(X, y), new, truth) + 0.06
     assert used <= 2
-
-
-def test_the_summary_names_coefficients_and_the_loss_with_them(made):
-    nb, _, _ = made
-    stages = list(coefficients_of(nb).ridges)
-    assert f"coefficients: of {', '.join(coefficients_of(nb).describe())}\n" in nb.summary()
-    line = next(line for line in nb.summary().splitlines() if "log loss of held-out rows" in line)
-    assert line.endswith(f"with coefficients of {stages[-1]}")
-    losses = list(nb.tuning_.learned.loss.values())
-    assert losses[-1] < losses[-1 - len(stages)]
-
-
-# -- explanations ------------------------------------------------------------------------------------------------------
-
-
-def test_pairs_with_coefficients_are_among_the_contributions():
-    (X, y), (new, _) = drawn_rows("pairs that agree")
-    nb = nv.NaiveBayes().fit(X, y)
-    assert {(0, 1), (2, 3), (4, 5)} <= set(coefficients_of(nb).pairs)
-    assert {"c0 × c1", "c2 × c3", "c4 × c5"} <= set(nb.explain(new[:5]).columns)
-
-
-def test_missing_values_leave_out_what_they_are_part_of(made):
-    nb, _, (X, _) = made
-    X, first, third = X[:50].copy(), X.columns[0], X.columns[2]
-    X[third] = np.nan
-    X[first] = None
-    evidence = nb.explain(X)
-    gone = [at for at, name in enumerate(evidence.columns) if {first, third} & set(name.split(" × "))]
-    assert len(gone) >= 2
-    assert_allclose(np.ptp(evidence.scores[:, gone], axis=0), 0.0, atol=1e-12)  # the same whatever else a row holds
-    assert_allclose(evidence.log_joint, nb.predict_joint_log_proba(X), rtol=0, atol=1e-9)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -478,14 +360,6 @@ def test_a_file_whose_coefficients_are_damaged_is_refused(in_a_file, tmp_path, n
         nv.load(path)
 
 
-def test_a_file_that_is_written_anew_with_its_coefficients_is_read(in_a_file, tmp_path):
-    data, new, answers = in_a_file
-    path = tmp_path / "model.parquet"
-    path.write_bytes(data)
-    reforged(path, rows=changed(lambda arrays, said: None))
-    assert_array_equal(nv.load(path).predict_proba(new), answers)
-
-
 # -- what is promised --------------------------------------------------------------------------------------------------
 
 
@@ -521,3 +395,122 @@ def test_coefficients_of_labels_that_were_forgotten_without_the_rows_are_dropped
     kept = nv.load(tmp_path / "model.parquet").forget(X[:5], y[:5])  # no label goes with them
     assert coefficients_of(kept) is not None
     assert (kept.predict(new) == truth).mean() > 0.97
+
+
+# -- words in the default model ----------------------------------------------------------------------------------------
+
+COPIES = 6
+
+
+def redundant_texts(rows: int, seed: int, classes: int = 2) -> tuple[list[str], np.ndarray]:
+    """Return texts in which one word counts as several that always come with it: counts are far too sure of them."""
+    rng = np.random.default_rng(seed)
+    texts, y = [], rng.integers(0, classes, rows)
+    for own in y:
+        said = int(own) if rng.random() < 0.7 else int(rng.integers(classes))
+        words = [f"topic{said}x{copy}" for copy in range(COPIES)]
+        for at in range(8):  # single words, each on its own
+            right = int(own) if rng.random() < 0.55 else int(rng.integers(classes))
+            words.append(f"word{at}of{right}")
+        words += [f"noise{rng.integers(400)}" for _ in range(6)]
+        texts.append(" ".join(rng.permutation(words)))
+    return texts, np.array([f"class {own}" for own in y])
+
+
+def coefficients_of_words(nb: nv.NaiveBayes):
+    return nb.tuning_.learned.words
+
+
+def log_loss_of_texts(nb: nv.NaiveBayes, texts: list[str], y: np.ndarray) -> float:
+    logs = nb.predict_log_proba(texts)
+    return float(-logs[np.arange(len(y)), np.searchsorted(nb.classes_, y)].mean())
+
+
+# -- terms -------------------------------------------------------------------------------------------------------------
+
+
+def texts_in_folds(family, weights, test=None):
+    """Return a model, its texts as cross-fitting reads them, and the texts in that order."""
+    nb = nv.NaiveBayes(families={"text": family}, model="textbook").fit(TEXTS, Y, sample_weight=weights)
+    y = np.array([CLASSES.index(label) for label in Y], dtype=np.int32)
+    order, folds = fold_slices(deal_out(y, 4))
+    rows = FittingRows(None, None, {}, y[order], weights[order], weights[order], folds)
+    cross = CrossFit(None, rows, {}, None if test is None else folds[test])
+    return nb, cross, [TEXTS[at] for at in order]
+
+
+def associations_of(family, counts):
+    return WordAssociations("text", family, counts.columns["text"], counts.rows, counts.classes)
+
+
+@pytest.mark.usefixtures("level")
+@pytest.mark.parametrize("family", [nv.Words(pairs=True), nv.Words(ngram_range=(1, 1))], ids=["pairs", "words"])
+@pytest.mark.parametrize(("weighted", "test"), [(False, None), (True, None), (True, 1)])
+def test_texts_are_scored_as_by_a_model_that_was_counted_without_their_fold(family, weighted, test):
+    weights = np.where(np.arange(len(TEXTS)) % 2, 0.5, 1.0) if weighted else np.ones(len(TEXTS))
+    nb, cross, texts = texts_in_folds(family, weights, test)
+    family, reader = nb.schema_["text"].family, nb.counts_.columns["text"].lexicon
+    whole = associations_of(family, nb.counts_)
+    found = whole.cross(cross, whole.words_of(TextRows(reader, texts)), 1.0)
+    assert len(found) == (4 if whole.group.any() else 2)
+    for fold in cross.rows.folds:
+        gone = np.zeros(len(texts), bool)
+        gone[fold] = True
+        if cross.test is not None:
+            gone[cross.test] = True
+        labels = [CLASSES[k] for k in cross.rows.y[gone]]
+        part = [text for text, out in zip(texts, gone, strict=True) if out]
+        rest = nb.counts_ - nv.count(part, labels, schema=nb.schema_, sample_weight=cross.rows.weights[gone])
+        of_rest, read = associations_of(family, rest), TextRows(reader, texts[fold])
+        for term, values in found.items():
+            one = of_rest.scores({term.kind: 1.0}, 1.0)
+            scores, squares = read.measured(*one._by_number, "once")
+            expected = (scores / np.sqrt(np.maximum(squares, 1.0))[:, None]).T
+            own = values[:, fold] - values[:, fold].mean(axis=0)
+            np.testing.assert_allclose(own, expected - expected.mean(axis=0), atol=1e-5, err_msg=str(term))
+
+
+# -- coefficients ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("level")
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_fit_ends_where_the_slope_of_the_penalized_loss_is_zero(classes, monkeypatch):
+    """The coefficient of a word is its variance over the ridge times the residuals of the rows that hold it.
+
+    A row is left where its residual is off by a thousandth.
+    """
+    monkeypatch.setattr("naively.model.default.words.PASSES", 500)
+    monkeypatch.setattr("naively.model.default.words.TOLERANCE", 1e-7)
+    rng = np.random.default_rng(classes)
+    held = rng.random((80, 12)) < 0.3
+    starts = np.concatenate([[0], np.cumsum(held.sum(axis=1))])
+    lengths = (1 / np.sqrt(np.maximum(held.sum(axis=1), 1))).astype(np.float32)
+    words = WordRows(starts, np.nonzero(held)[1].astype(np.int32), lengths)
+    y, weights = rng.integers(0, classes, 80).astype(np.int32), rng.random(80) + 0.5
+    scales, scores = (rng.random(12) + 0.2).astype(np.float32), rng.normal(size=(classes, 80))
+    visited = np.flatnonzero(np.arange(80) % 4).astype(np.int32)
+    state = WordState(words, scales, scores, y, weights, visited)
+    for ridge in (3.0, 0.3):
+        state.fit(ridge)
+    z = state.all_scores().astype(float)
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    residual = (np.eye(classes)[y] - p / p.sum(axis=1, keepdims=True)) * weights[:, None]
+    x = (held * lengths[:, None])[visited]
+    slope = state.table[:, :classes] * state.ridge / scales[:, None] - x.T @ residual[visited]
+    assert (np.abs(slope) < 2e-3 * x.sum(axis=0)[:, None]).all()
+    assert np.abs(state.table).max() > 0.5
+
+
+@pytest.fixture(scope="module")
+def fitted() -> nv.NaiveBayes:
+    return nv.NaiveBayes().fit(*redundant_texts(1500, 1, 3))
+
+
+def test_coefficients_lower_the_loss_on_new_texts(fitted):
+    texts, y = redundant_texts(1500, 2, 3)
+    recipe = replace(RECIPE, excluded=("coefficients of words",))
+    without = type("WithoutCoefficients", (nv.NaiveBayes,), {"_recipe": recipe})().fit(*redundant_texts(1500, 1, 3))
+    assert coefficients_of_words(fitted)
+    assert not coefficients_of_words(without)
+    assert log_loss_of_texts(fitted, texts, y) < log_loss_of_texts(without, texts, y) - 0.01

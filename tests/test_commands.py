@@ -1,6 +1,7 @@
-"""The commands: what they print and write, and their exit codes."""
+"""The commands: what they read, print and write, as text and as JSON, and their exit codes."""
 
-import gzip
+from __future__ import annotations
+
 import io
 import json
 import os
@@ -11,7 +12,9 @@ import signal
 import subprocess
 import sys
 import tomllib
+from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -25,17 +28,13 @@ import naively as nv
 from naively._progress import ProgressBar
 from naively.cli import main
 
-from .commands import PENGUINS, ROOT, bad, good, penguins, run, table, told, write
+from .commands import PENGUINS, ROOT, bad, good, penguins, run, table, told, write, write_lines
 
 COMMANDS = ("fit", "predict", "evaluate", "explain", "report", "export", "show", "merge", "forget", "serve")
 FIT = ("fit", PENGUINS, "-t", "species")
 
 
-@pytest.fixture(autouse=True)
-def inside(tmp_path, monkeypatch):
-    """Every test runs in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("inside")
 
 
 @pytest.fixture(scope="session")
@@ -90,21 +89,6 @@ def test_a_bar_shows_rows_rate_and_time_on_a_terminal_only(monkeypatch):
     assert "rows/s" not in shown
 
 
-def test_a_shell_can_complete():
-    environment = {**os.environ, "_NAIVELY_COMPLETE": "bash_complete", "COMP_WORDS": "naively ev", "COMP_CWORD": "1"}
-    assert shell("naively x", env=environment).stdout.split(",")[-1].strip() == "evaluate"
-    assert "_NAIVELY_COMPLETE=bash_complete" in shell("_NAIVELY_COMPLETE=bash_source naively x").stdout
-
-
-def test_the_picture_shows_what_the_tool_prints():
-    drawn = re.sub(r"<[^>]+>", "", (ROOT / "docs" / "images" / "fit.svg").read_text(encoding="utf-8"))
-    drawn = drawn.replace("&#160;", " ")
-    printed = good(*FIT)
-    figures = re.findall(r"\d+\.\d+", printed[printed.index("column") :])
-    assert len(figures) > 20
-    assert not [figure for figure in figures if figure not in drawn]
-
-
 def lines_of(page):
     """Return the commands of a page, each with what the page says that it prints."""
     found = []
@@ -147,26 +131,6 @@ def test_the_commands_of_a_page_print_what_it_shows(name, inside):
 
 
 # -- fit ---------------------------------------------------------------------------------------------------------------
-
-
-def test_fit_reports_on_the_model(model):
-    said = good(*FIT)
-    for pattern in (
-        "^344 rows of .*3 classes of species",
-        r"Adelie +152 +44\.2 %",
-        r"flipper_length_mm +whole numbers +gaussian +2 +0\.\d+ ",
-        r"island +text +categorical +0 ",
-        r"Missing values: 19 of 2,408 cells \(0\.8 %\)",
-        "--family year=categorical",
-        r"Accuracy 9\d\.\d % ± \d\.\d on held-out rows \(5-fold cross-.*; always Adelie: 44\.2 %",
-        r"accuracy +9\d\.\d % ± \d\.\d +98\.0 % ± \d\.\d +44\.2 %",
-        "not saved: add -o model.parquet",
-    ):
-        assert re.search(pattern, said), pattern
-    assert list(Path().iterdir()) == []
-    assert "Weights: " not in said
-    assert "Weights: " in good("show", model)
-    assert nv.load(model).counts_.agrees(nv.NaiveBayes().fit(PENGUINS, target="species").counts_)
 
 
 @pytest.mark.parametrize(("said", "name"), [("1", "species"), ("-1", "year"), ("sex", "sex")])
@@ -222,24 +186,6 @@ def test_options_of_counting_and_estimating_reach_the_model():
     assert nb.counts_.rows.sum() == sum(weights)
 
 
-def test_what_is_left_to_the_rows_is_the_same_from_a_file_and_from_a_table():
-    """The sample of a small file is all its rows; the folds choose from theirs."""
-    auto = ("--smoothing", "auto", "--temperature", "auto")
-    said = good(*FIT, "-o", "m.parquet", "--model", "textbook", *auto)
-    nb = nv.NaiveBayes(model="textbook", smoothing="auto", temperature="auto")
-    nb.fit(pd.read_csv(PENGUINS), target="species")
-    loaded = nv.load("m.parquet")
-
-    assert "Calibrated: probabilities are" in said
-    assert loaded.smoothing_ == nb.smoothing_
-    assert loaded.temperature_ == pytest.approx(nb.temperature_, rel=1e-6)
-    assert loaded.calibrated_
-    book = (*FIT, "--model", "textbook")
-    warm, plain = told(*book, "--temperature", "2"), told(*book)
-    assert warm["temperature"] == 2.0
-    assert warm["scores"]["log_loss"] != plain["scores"]["log_loss"]
-
-
 def test_classes_that_are_numbers_are_named_by_numbers():
     write("c.csv", [{"x": i % 7, "y": i % 2 + 1} for i in range(50)])
     Path("costs.csv").write_text(",1,2\n1,0,1\n2,5,0\n")
@@ -265,12 +211,6 @@ def test_notes_name_the_option_that_changes_what_they_are_about():
     assert "60 different numbers, and each of them is a class" in good("fit", "amounts.csv", "-t", "y")
     good("fit", "amounts.csv", "-t", "y", "-o", "m.parquet", "--cost", "squared", "-q")
     assert good("predict", "m.parquet", "amounts.csv", "--only-answers").splitlines()[0] == "answer"
-
-
-def test_overconfident_probabilities_are_reported():
-    rows = [{f"x{j}": (i * 7919 % 100) + i % 2 for j in range(30)} | {"y": "ab"[i % 2]} for i in range(400)]
-    write("c.csv", rows)
-    assert "The probabilities are overconfident" in good("fit", "c.csv", "-t", "y", "--model", "textbook")
 
 
 BAD_USAGE = [
@@ -329,25 +269,6 @@ def test_options_choose_the_columns_that_are_written(model):
     assert "have a column 'answer' already" in bad(1, "predict", model, "a.csv", "-o", "c.csv")
     assert not Path("c.csv").exists()
     good("predict", model, "a.csv", "-o", "c.csv", "--prefix", "new_")
-
-
-def test_costs_and_rows_without_an_answer_are_written(model):
-    good("predict", model, PENGUINS, "-o", "a.csv", "--cost", "Chinstrap,Adelie=5", "--reject", "0.1")
-    rows = table("a.csv")
-    labels, _ = expected(model, cost={("Chinstrap", "Adelie"): 5}, reject=0.1)
-    assert [row["answer"] or None for row in rows] == labels.tolist()
-    silent = [row for row in rows if not row["answer"]]
-    assert 0 < len(silent) < 50
-    assert all(row["probability"] == "" and float(row["expected_cost"]) == 0.1 for row in silent)
-
-
-def test_rows_can_be_piped_through_to_a_reader_that_has_enough(model):
-    """Far more than a pipe holds, so that writing fails in the middle."""
-    write("many.csv", penguins() * 300)
-    done = shell(f"set -o pipefail; cat many.csv | naively predict {model} - | head -3")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(done.stdout.splitlines()) == 3
-    assert done.stdout.splitlines()[0].endswith(",answer,probability")
 
 
 STOPPED = """
@@ -411,22 +332,6 @@ def test_columns_that_no_model_could_learn_are_passed_on():
     assert "holds list" in bad(1, "predict", "m.parquet", "new.parquet", "-o", "a.csv")
     assert "'list' holds list" in bad(1, "fit", "new.parquet", "-t", "y")
     good("fit", "new.parquet", "-t", "y", "--ignore", "list", "--cv", 0)
-
-
-def test_numbers_that_look_like_text_in_a_new_file_are_read_as_at_fit():
-    write("old.csv", [{"zip": f"a{i % 3}", "y": "ab"[i % 2]} for i in range(40)])
-    write("new.csv", [{"zip": i} for i in range(5)])
-    good("fit", "old.csv", "-t", "y", "-o", "m.parquet", "-q", "--cv", 0)
-    assert len(good("predict", "m.parquet", "new.csv").splitlines()) == 6
-
-
-def test_many_rows_come_in_groups(model):
-    """Parquet is written a group of rows for each block, so that any number of rows fits into memory."""
-    write("many.csv", penguins() * 400)
-    good("predict", model, "many.csv", "-o", "a.parquet", "-q")
-    metadata = pq.read_metadata("a.parquet")
-    assert metadata.num_rows == 137_600
-    assert metadata.num_row_groups > 1
 
 
 # -- evaluate, explain, show -------------------------------------------------------------------------------------------
@@ -533,26 +438,6 @@ def test_forgetting_gives_the_model_of_the_rest(model):
 
 # -- files that are not as they should be ------------------------------------------------------------------------------
 
-HEAD = "a,b,y\n"
-HOSTILE = {
-    "empty": b"",
-    "names only": HEAD.encode(),
-    "binary": bytes(range(256)) * 40,
-    "a picture": b"\x89PNG\r\n\x1a\n" + bytes(500),
-    "ragged": (HEAD + "1,2,u\n" * 50 + "1,2\n" + "1,2,v\n" * 50).encode(),
-    "an open quote": (HEAD + '1,"2,u\n' * 30).encode(),
-    "not UTF-8": (HEAD + "1,ü,u\n" * 30).encode("latin-1"),
-    "cut off": gzip.compress((HEAD + "1,2,u\n" * 5000).encode())[:-20],
-    "no class": (HEAD + "1,2,\n" * 30).encode(),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_file_gives_one_clear_error(name):
-    path = Path("bad.csv.gz" if name == "cut off" else "bad.csv")
-    path.write_bytes(HOSTILE[name])
-    bad(1, "fit", path, "-t", "y")
-
 
 def test_a_file_that_is_no_model_or_not_there_is_refused(model):
     Path("m.parquet").write_bytes(b"PAR1 nonsense PAR1")
@@ -572,26 +457,11 @@ def test_control_characters_do_not_reach_the_terminal():
     assert "\x07" not in said
 
 
-def test_quiet_is_quiet(model):
-    for command in (
-        (*FIT, "-o", "a.parquet"),
-        ("evaluate", model, PENGUINS),
-        ("predict", model, PENGUINS, "-o", "a.csv"),
-        ("merge", model, model, "-o", "b.parquet"),
-        ("forget", model, PENGUINS, "-o", "c.parquet"),
-        ("report", model, "-o", "r.html"),
-        ("export", model, "-o", "m.sql"),
-    ):
-        done = run(*command, "--quiet")
-        assert (done.exit_code, done.output) == (0, "")
-
-
 # -- files that nobody on this project made ----------------------------------------------------------------------------
 
 DATA = ROOT.parent / "shared" / "data"
 SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datasets.json").exists() else {}
 SETS = {name: facts for name, facts in SETS.items() if facts["task"] == "tabular"}
-ONE_CLASS = ("amazon-access", "mnist-5k", "spambase")  # first rows, of one class or nearly so
 
 
 def check_that_the_target_is_enough(path, target, rows, better=True):
@@ -612,11 +482,283 @@ def test_a_real_file_needs_nothing_but_the_target(load):
     check_that_the_target_is_enough("rows.csv", "target", 100)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not SETS, reason="needs the data sets of ../shared/data beside the repository")
-@pytest.mark.parametrize("name", SETS)
-def test_every_real_file_needs_nothing_but_the_target(name):
-    facts = SETS[name]
-    many = name != "kdd99-10pct" and list(facts["kinds"].values()).count("num") > 20  # of these fewer rows are enough
-    rows = min(facts["rows"], 400 if many else 1_000)
-    check_that_the_target_is_enough(DATA / facts["file"], facts["target"], rows, name not in ONE_CLASS)
+# -- input of the commands ---------------------------------------------------------------------------------------------
+
+NUMBERS = [f"{k},{'pq'[k % 2]}" for k in range(20)]
+
+
+def fit(head: str, rows: list[str], *options: Any, target: str = "cls") -> Path:
+    """Fit a model to lines of CSV, and return its file."""
+    good("fit", write_lines("t.csv", head, rows), "-t", target, "-o", "m.parquet", "--cv", 0, *options)
+    return Path("m.parquet")
+
+
+def new(head: str, *rows: str) -> Path:
+    """Write a new file."""
+    return write_lines("new.csv", head, list(rows))
+
+
+@pytest.fixture
+def money() -> Path:
+    """Return a model of prices such as $1,234.50."""
+    return fit("a,cls", [f'"${1000 + 7 * k:,}.50",p' for k in range(20)] + [f"${20 + k}.50,q" for k in range(20)])
+
+
+# -- numbers as they were learned --------------------------------------------------------------------------------------
+
+
+def test_plain_numbers_are_read_beside_a_decimal_comma() -> None:
+    from naively.data.cell_format import CellFormat
+    from naively.data.cells import CellType, convert_cells, one_number
+
+    euros = CellFormat(decimal=",", thousands=".", suffix=" €")
+    numbers = {"1234": 1234.0, "1234,5": 1234.5, "1234.5": 1234.5, "0.234": 0.234, "1.5": 1.5}
+    cells = convert_cells(pa.array([*numbers, "1.234,50 €", None]), CellType(pa.float64(), euros))[0].to_pylist()
+    assert cells == [*numbers.values(), 1234.5, None]
+    assert [one_number(text, euros) for text in numbers] == list(numbers.values())
+
+
+def test_weights_that_are_texts_have_an_error_of_their_own() -> None:
+    said = bad(1, "fit", new("a,b,cls", "1,x,p", "2,y,q", "3,x,p"), "-t", "cls", "--weight", "b")
+    assert "weights must be numbers" in said
+    assert "--family" not in said
+
+
+# -- texts that stand for no value -------------------------------------------------------------------------------------
+
+
+def test_a_text_is_added_to_the_usual_missing_values_and_remembered() -> None:
+    path = write_lines("t.csv", "a,cls", [*NUMBERS, "TBD,p", "NA,q", "unknown,p", ",q"])
+    facts = told("fit", path, "-t", "cls", "--also-null", "TBD", "-o", "m.parquet", "--cv", 0)
+    assert facts["missing_markers"]["a"] == {"": 1, "TBD": 1, "NA": 1, "unknown": 1}
+    assert nv.File(path, null=[..., "TBD"]).schema(apart=["cls"])["a"].type == "whole"
+    assert len(good("predict", "m.parquet", new("a", "TBD", "NA", "3")).splitlines()) == 4
+    path = write_lines("t.csv", "a,cls", [f"{'-' if k % 2 else k},{'pq'[k % 2]}" for k in range(40)])
+    (column,) = told("fit", path, "-t", "cls", "--null", "-", "--cv", 0)["columns"]
+    assert (column["type"], column["missing"]) == ("whole numbers", 20)
+
+
+@pytest.mark.parametrize("share", [3, 30])
+def test_the_advice_on_an_unknown_text_for_missing_values_works(share: int) -> None:
+    rows = [f"{k},{'pq'[k % 2]}" for k in range(60)] + ["TBD,p"] * share + ["NA,q"] * 3
+    asked = ("fit", write_lines("t.csv", "a,cls", rows), "-t", "cls", "--cv", 0)
+    assert "--also-null TBD" in " ".join(told(*asked)["notes"])
+    assert told(*asked, "--also-null", "TBD")["missing"] == share + 3
+
+
+# -- what is written, and what is lost by it ---------------------------------------------------------------------------
+
+
+def test_no_command_writes_over_the_rows_it_reads_or_the_model_it_uses(money: Path) -> None:
+    rows = write_lines("rows.csv", "a,cls", ["$25.50,q", "$26.50,q"])
+    Path("link.csv").symlink_to(rows)
+    before = rows.read_bytes(), money.read_bytes()
+    for words in (
+        ("fit", rows, "-t", "cls", "-o", rows),
+        ("fit", "r*.csv", "-t", "cls", "-o", rows),
+        ("predict", money, rows, "-o", rows),
+        ("predict", money, rows, "-o", "link.csv"),
+        ("predict", money, rows, "-o", money, "--to", "csv"),
+        ("forget", money, rows, "-o", rows),
+        ("report", money, rows, "-o", rows),
+        ("report", money, "-o", money),
+        ("export", money, "-o", money, "--format", "json"),
+    ):
+        assert "would be overwritten" in bad(2, *words)
+        assert (rows.read_bytes(), money.read_bytes()) == before
+    good("forget", money, rows, "-o", money)  # the model without them takes the place of the one with them
+    assert money.read_bytes() != before[1]
+
+
+# -- advice that can be followed ---------------------------------------------------------------------------------------
+
+
+def test_advice_on_the_command_line_holds_no_python() -> None:
+    days = write_lines("d.csv", "a,cls", [f"{k},2024-01-{k + 10} 12:00:00" for k in range(20)])
+    said = bad(1, "fit", days, "-t", "cls")
+    assert "y.dt" not in said
+    assert "write them as texts such as '2024'" in said
+    rows = write_lines("t.csv", "a,cls", NUMBERS)
+    said = bad(2, "fit", rows, "-t", "cls", "--family", "a=foo")
+    assert "names no family" in said
+    assert "nv." not in said
+    model = fit("a,cls", NUMBERS, "--class-weight", "balanced")
+    said = bad(2, "forget", model, rows, "-o", "o.parquet")
+    assert "--class-weight spam=3" in said
+    assert "{" not in said
+    said = bad(1, "fit", new("a,cls", "1,p"), "-t", "cls")
+    assert "There is 1 row" in said
+    assert "--cv 0" in said
+
+
+# -- files of different formats ----------------------------------------------------------------------------------------
+
+ROWS = {"a": [1, 2, 3, 4] * 5, "b": ["x", "y", "x", "z"] * 5, "cls": ["p", "q", "p", "q"] * 5}
+
+
+def saved(kind: str) -> Path:
+    """Write the same rows in one of several formats, some with other types."""
+    table, path = pa.table(ROWS), Path(f"rows.{kind}")
+    if kind == "csv":
+        return write_lines(path, "a,b,cls", [",".join(map(str, row.values())) for row in table.to_pylist()])
+    if kind == "json":
+        path.write_text("\n".join(map(json.dumps, table.to_pylist())), encoding="utf-8")
+    elif kind == "feather":
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as out:
+            out.write_table(table)
+    else:
+        of = {"parquet": pa.int64(), "narrow": pa.int16(), "text": pa.string(), "decimal": pa.decimal128(21, 2)}[kind]
+        pq.write_table(table.set_column(0, "a", table["a"].cast(of)), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        *(("csv", second) for second in ("json", "feather", "parquet", "narrow", "text", "decimal")),
+        *(pair for pair in permutations(["json", "feather", "parquet"], 2)),
+    ],
+)
+def test_files_of_different_formats_are_read_as_one(first: str, second: str) -> None:
+    table = pa.table(ROWS)
+    own = nv.count(pa.concat_tables([table, table]).drop_columns(["cls"]), ROWS["cls"] * 2)
+    files = [saved(first), saved(second)]
+    counts = nv.count(nv.File(files), target="cls")
+    assert counts.rows.tolist() == own.rows.tolist()
+    assert counts.columns["a"].n.tolist() == own.columns["a"].n.tolist()
+    assert counts.columns["b"].values.labels == own.columns["b"].values.labels
+    good("fit", *files, "-t", "cls", "-o", "m.parquet", "--cv", 0)
+    assert len(good("predict", "m.parquet", *files).splitlines()) == 41
+
+
+# -- how many cells are missing ----------------------------------------------------------------------------------------
+
+
+def test_cells_of_skipped_rows_are_not_counted_as_missing() -> None:
+    path = write_lines("t.csv", "a,cls", [f"{k if k else 'NA'},{'pq'[k % 2]}" for k in range(10)] + [","] * 20)
+    asked = ("fit", path, "-t", "cls", "--unlabelled", "skip")
+    said = good(*asked)
+    assert "Missing values: 1 of 10 cells (10.0 %)" in said
+    assert "20 rows were skipped because cls is missing" in said
+    for options in ((), *[("--keep-counts", "kept")] * 2):  # counted, and as it was kept
+        facts = told(*asked, *options)
+        assert (facts["rows"], facts["missing"], facts["unlabelled"]) == (10, 1, 20)
+
+
+# -- why an answer is given --------------------------------------------------------------------------------------------
+
+
+def test_an_explanation_is_about_the_answer_that_costs_decide() -> None:
+    rows = [f"{'xy'[k >= 30]},{1 + (k % 5 >= (3 if k < 30 else 1))}" for k in range(60)]
+    model, path = fit("a,cls", rows, "--model", "textbook"), "t.csv"
+    plain = told("explain", model, path)
+    assert (plain["answer"], plain["most_probable"]) == (1, 1)
+    cost = ("--cost", "2,1=9")
+    lines = good("predict", model, path, "--to", "jsonl", "--why", 1, "--only-answers", "--limit", 1, *cost)
+    answer = json.loads(lines)
+    costly = told("explain", model, path, *cost)
+    assert answer["answer"] == costly["answer"] == 2
+    assert (costly["most_probable"], costly["against"]) == (1, 1)
+    assert costly["contributions"]["a"] == pytest.approx(-plain["contributions"]["a"]) != 0
+    assert f"({costly['contributions']['a']:+.2f})" in answer["why"]
+    said = good("explain", model, path, *cost)
+    assert said.startswith("Answer: 2 (least expected cost; most probable: 1, ")
+    assert re.match(r"2 \(\d+\.\d %\) against 1 ", said.splitlines()[1])
+    assert "No answer" in good("explain", model, path, "--reject", "0.0001")
+    assert "1 is the answer itself; it is compared with 2." in run("explain", model, path, "--against", "1").stderr
+
+
+def test_forget_notes_that_a_model_was_weighted() -> None:
+    model = fit("a,w,cls", [f"{k},2,{'pq'[k % 2]}" for k in range(20)], "--weight", "w")
+    asked = ("forget", model, new("a,w,cls", "1,2,q"), "-o", "o.parquet")
+    assert "fitted with the weights of w" in run(*asked).stderr
+    assert "fitted with the weights" not in run(*asked, "--weight", "w").stderr
+
+
+# -- json for programs -------------------------------------------------------------------------------------------------
+
+
+def written(y, weights=None, ending="csv"):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=len(y)) + (np.arange(len(y)) % 2), "n": rng.integers(0, 9, len(y))})
+    table["x"] = table["x"].where(rng.random(len(y)) > 0.1)  # some missing values
+    table["y"] = y
+    table = table if weights is None else table.assign(w=weights)
+    getattr(table, f"to_{ending}")(f"t.{ending}", index=False)
+    return f"t.{ending}"
+
+
+def is_whole(value):
+    return type(value) is int
+
+
+def test_rows_are_integers_in_every_command():
+    file = written([1, 2] * 60)
+    fit = told("fit", file, "-t", "y", "-o", "m.parquet")
+    show = told("show", "m.parquet")
+    for found in (fit, show):
+        assert is_whole(found["rows"])
+        assert all(is_whole(one["rows"]) and is_whole(one["class"]) for one in found["classes"])
+        assert all(is_whole(one["missing"]) for one in found["columns"])
+        assert sum(one["missing"] for one in found["columns"]) > 0
+    assert is_whole(fit["missing"])
+    assert all(is_whole(one["rows"]) for one in fit["scores"]["folds"])
+    evaluate = told("evaluate", "m.parquet", file, "--reject", 0.2)
+    assert is_whole(evaluate["rows"])
+    assert all(is_whole(n) for line in evaluate["confusion"] for n in line)
+    assert all(is_whole(one["rows"]) for one in evaluate["reliability"])
+    assert evaluate["choices"] == [1, 2, None]
+    explain = told("explain", "m.parquet", file, "--row", 2)
+    values = {one["name"]: one["value"] for one in explain["columns"]}
+    assert is_whole(values["n"])
+    assert type(values["x"]) is float
+    assert is_whole(explain["answer"])
+    forget = told("forget", "m.parquet", file, "--limit", 10, "-o", "f.parquet")
+    assert (forget["forgotten"], forget["rows"]) == (10, 110)
+    assert is_whole(forget["forgotten"])
+    assert is_whole(forget["rows"])
+    assert is_whole(told("merge", "m.parquet", "f.parquet", "-o", "two.parquet")["rows"])
+    assert is_whole(told("predict", "m.parquet", file, "-o", "a.csv")["rows"])
+    column = told("show", "m.parquet", "--column", "n")
+    assert column["column"] == "n"
+    assert [(one["class"], one["numbers"]) for one in column["probabilities"]] == [(1, 60), (2, 60)]
+    assert all(is_whole(one["numbers"]) for one in column["probabilities"])
+
+
+def test_weights_that_are_fractions_stay_fractions():
+    file = written([1, 2] * 60, weights=[0.5, 0.75] * 60)
+    found = told("fit", file, "-t", "y", "--weight", "w", "--cv", 0, "-o", "m.parquet")
+    assert found["rows"] == 75
+    assert is_whole(found["rows"])
+    assert [one["rows"] for one in found["classes"]] == [30, 45]
+    assert told("evaluate", "m.parquet", file, "--limit", 3, "--weight", "w")["rows"] == 1.75
+
+
+def test_undefined_values_are_null():
+    file = written(["a"] * 60)
+    found = told("fit", file, "-t", "y", "-o", "m.parquet")
+    assert found["scores"]["auc"] is None
+    assert told("evaluate", "m.parquet", file)["auc"] is None
+    file = written([1, 2, 3] * 40)
+    good("fit", file, "-t", "y", "-o", "m.parquet", "--cv", 0, "-q")
+    found = told("evaluate", "m.parquet", file, "--cost", "squared", "--reject", 0)
+    assert found["coverage"] == 0
+    assert found["accuracy"] is None
+    missing = told("explain", "m.parquet", file, "--row", 1 + int(pd.read_csv(file)["x"].isna().argmax()))
+    assert {one["name"]: one["value"] for one in missing["columns"]}["x"] is None
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("labels", [(1, 2), (True, False), ("a", "b"), ("01", "02")], ids=str)
+def test_labels_keep_their_type_in_answers_and_scores(labels, ending):
+    file = written(np.array(list(labels) * 40), ending=ending)
+    told("fit", file, "-t", "y", "-o", "m.parquet", "--cv", 0)
+    for reject in ([], ["--reject", 0.49]):
+        lines = good("predict", "m.parquet", file, "--to", "jsonl", "--only-answers", *reject).splitlines()
+        answers = {type(answer) for line in lines if (answer := json.loads(line)["answer"]) is not None}
+        assert answers == {type(labels[0])}
+    found = told("evaluate", "m.parquet", file)
+    assert {type(label) for label in [*found["classes"], *found["choices"], found["baseline"]["answer"]]} == answers
+    good("predict", "m.parquet", file, "--only-answers", "-o", "a.csv")
+    first = {line.split(",")[0] for line in Path("a.csv").read_text("utf-8").splitlines()[1:]}
+    assert first == {str(label).lower() if labels[0] is True else str(label) for label in labels}

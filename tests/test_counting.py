@@ -1,32 +1,31 @@
-"""Counts are exact, however many rows there are and however they come."""
+"""Counts are exact, however many rows there are and however they come: of columns alone and jointly."""
 
 from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from naively import _kernels
+import naively as nv
+from naively import _kernels as kernels
 from naively.counting import arrays as memory
+from naively.counting.counter import TableCounter
+from naively.counting.reading import labeled_rows
 from naively.errors import InvalidInput, NaivelyError
-from naively.stats import (
-    Axis,
-    CodesAccumulator,
-    CountsAccumulator,
-    MomentsAccumulator,
-    Table,
-    TableAccumulator,
-    Tables,
-)
+from naively.model.default.joint_counts import count_jointly
+from naively.stats import Axis, CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
 
-from .strategies import checked, parts_of, state_of
+from .strategies import checked, state_of
 
 CLASSES = Axis(["ham", "spam", "egg"])
 WORDS = 6
@@ -72,7 +71,6 @@ WAYS = {
         Way("numbers", lambda: MomentsAccumulator(CLASSES, Axis.numbered(2)), numbers, exact=False),
     )
 }
-every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 
 
 def counted(way: Way, x: Any, y: np.ndarray, weights: Any = None, threads: int = 1, size: int | None = None) -> Any:
@@ -88,142 +86,6 @@ def rows_of(way: Way, rows: int, seed: int = 0) -> tuple[Any, np.ndarray]:
     """Return rows for this way of counting, and their classes."""
     rng = np.random.default_rng(seed)
     return way.rows(rng, rows), rng.integers(0, 3, rows).astype(np.int32)
-
-
-def assert_same(way: Way, found: Any, expected: Any) -> None:
-    """Check that both are the same: to the last bit, if this way counts; up to rounding, if it measures."""
-    assert found == expected
-    if way.exact:
-        assert state_of(found) == state_of(expected)
-
-
-def assert_restored(way: Way, found: Any, expected: Any, before: Any) -> None:
-    """Check that taking rows away left the others: exactly, or within 1e-12 of the sums before."""
-    if way.exact:
-        assert_same(way, found, expected)
-        return
-    assert np.array_equal(found.rows, expected.rows)
-    a, b, c = (counts.columns["x"].on(before.classes) for counts in (found, expected, before))
-    assert np.array_equal(a.n, b.n)
-    assert np.all(np.abs(a.n * (a.mean - b.mean)) <= 1e-12 * (c.n * np.abs(c.mean) + np.sqrt(c.n * c.squares)))
-    assert np.all(np.abs(a.ssd - b.ssd) <= 1e-12 * c.squares)
-
-
-# -- exact --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("power", [24, 31, 32, 52])
-@every_way
-def test_counts_are_exact_beyond(way: Way, power: int):
-    """One row more is one more, beyond what float32 (2^24) and 32 bits (2^31) can count."""
-    x, y = rows_of(way, 1)
-    y[:] = 1
-    accumulator = CountsAccumulator(CLASSES, {"x": way.start()})
-    memory.add(accumulator, {"x": x}, y, np.array([2.0**power]))
-    for _ in range(3):
-        memory.add(accumulator, {"x": x}, y)
-    counts = accumulator.value()
-
-    assert counts.on(CLASSES).tolist() == [0, 2**power + 3, 0]
-    once = counted(way, x, y)
-    for found, one in zip(parts_of(counts), parts_of(once), strict=True):
-        assert np.array_equal(found.n, one.n * (2**power + 3))
-    assert (once * 2.0**power + once + once + once).on(CLASSES).tolist() == [0, 2**power + 3, 0]
-    assert (counts - once * 2.0**power).on(CLASSES).tolist() == [0, 3, 0]
-
-
-def test_cells_are_exact_beyond():
-    """A cell of a million counts as a million, 5,000 times: no cell is rounded on the way."""
-    x = np.full((5000, 2), 1_000_001, np.int64)
-    for matrix in (x, x.astype(np.float64), x.astype(np.int32), sparse.csr_array(x)):
-        accumulator = TableAccumulator(CLASSES, Axis.numbered(2))
-        memory.add_column(accumulator, matrix, np.zeros(5000, np.int32), None, 2)
-        assert accumulator.value().n.tolist() == [[5_000_005_000, 5_000_005_000]]
-
-
-# -- the same, however the rows come ------------------------------------------------------------------------------
-
-
-@every_way
-@pytest.mark.parametrize("threads", [2, 5, 16])
-def test_the_number_of_threads_does_not_matter(way: Way, threads: int):
-    """Whole rows and weighted ones: the same to the last bit."""
-    x, y = rows_of(way, 120_000)
-    weights = np.random.default_rng(1).random(len(y))
-
-    for w in (None, weights):
-        assert state_of(counted(way, x, y, w, threads)) == state_of(counted(way, x, y, w))
-
-
-@every_way
-@checked
-@given(data=st.data())
-def test_order_and_batches_do_not_matter(way: Way, data: Any):
-    """Rows in any order, in batches of any size, counted together or apart."""
-    rows, size = data.draw(st.tuples(st.integers(0, 60), st.integers(1, 60)))
-    x, y = rows_of(way, rows, data.draw(st.integers(0, 1000)))
-    order = np.random.default_rng(size).permutation(rows)
-    whole = counted(way, x, y)
-    cut = data.draw(st.integers(0, rows))
-
-    assert_same(way, counted(way, x[order], y[order], size=size), whole)
-    assert_same(way, counted(way, x[:cut], y[:cut]) + counted(way, x[cut:], y[cut:]), whole)
-    assert_restored(way, whole - counted(way, x[cut:], y[cut:]), counted(way, x[:cut], y[:cut]), whole)
-
-
-@every_way
-def test_one_row_at_a_time_equals_all_at_once(way: Way):
-    """There is one way of counting, not one for rows and one for tables."""
-    x, y = rows_of(way, 3000)
-    weights = np.random.default_rng(1).random(3000)
-
-    assert_same(way, counted(way, x, y, size=1), counted(way, x, y))
-    assert counted(way, x, y, weights, size=1).agrees(counted(way, x, y, weights))
-
-
-@every_way
-def test_large_batches_equal_small_ones(way: Way):
-    """Batches that are shared out among threads count like batches that are not."""
-    x, y = rows_of(way, 150_000)
-
-    assert_same(way, counted(way, x, y, size=1000), counted(way, x, y, threads=3))
-
-
-@every_way
-def test_a_weight_is_a_number_of_rows(way: Way):
-    """Weight 2 is two rows, weight 0 is none."""
-    x, y = rows_of(way, 200)
-    weights = np.random.default_rng(1).integers(0, 4, 200)
-    repeated = np.repeat(np.arange(200), weights)
-
-    assert_same(way, counted(way, x, y, weights.astype(float)), counted(way, x[repeated], y[repeated]))
-
-
-@every_way
-def test_an_accumulator_gives_the_sum_of_its_parts(way: Way):
-    """Filling in place and adding values are the same; a value given out does not change any more."""
-    accumulator = CountsAccumulator(CLASSES, {"x": way.start()})
-    values, parts = [], []
-    for seed in range(5):
-        x, y = rows_of(way, 50, seed)
-        memory.add(accumulator, {"x": x}, y)
-        values.append((accumulator.value(), state_of(accumulator.value())))
-        parts.append(counted(way, x, y))
-
-    assert_same(way, accumulator.value(), sum(parts))
-    for at, (value, state) in enumerate(values):
-        assert state_of(value) == state
-        assert_same(way, value, sum(parts[: at + 1]))
-
-
-def test_dense_and_sparse_are_the_same():
-    """A matrix is what it holds, not how it lies in memory."""
-    x, y = rows_of(WAYS["words"], 300)
-    forms = [x, x.astype(np.uint8), np.asfortranarray(x), x.astype(np.float32), x[::-1][::-1], x.astype(np.int8)]
-    forms += [sparse.csr_array(x), sparse.csc_matrix(x), sparse.coo_array(x.astype(np.int16)).tocsr()]
-    states = [state_of(counted(WAYS["words"], form, y)) for form in forms]
-
-    assert all(state == states[0] for state in states)
 
 
 # -- codes --------------------------------------------------------------------------------------------------------
@@ -252,17 +114,6 @@ def test_columns_grow_when_higher_codes_come(seeds: list[int], sizes: list[tuple
     assert [len(table.values) for table in accumulator.value().tables] == largest.tolist()
 
 
-def test_missing_codes_count_for_nothing():
-    """Missing cells are negative, and count in no column."""
-    accumulator = CodesAccumulator(Axis(["a"]), [2, 0, 1])
-
-    assert accumulator.add(np.array([[1, -1, 0], [-5, -1, -(2**40)]]), np.zeros(2, np.int32), None, 1) == -1
-    a = Axis(["a"])
-    assert accumulator.value() == Tables(
-        (Table(a, Axis.numbered(2), [[0, 1]]), Table([], Axis.numbered(0)), Table(a, Axis.numbered(1), [[1]]))
-    )
-
-
 @pytest.mark.parametrize(("code", "holes"), [(2, True), (2**40, True), (-1, False)])
 def test_codes_without_room_refuse_their_row(code: int, holes: bool):
     """A code beyond the room of its column is refused, naming the cell; so is a missing one where none is allowed."""
@@ -271,15 +122,6 @@ def test_codes_without_room_refuse_their_row(code: int, holes: bool):
     with pytest.raises(InvalidInput, match=f"Row 1, column 0 holds {code}; its codes are 0 … 1"):
         memory.add_column(accumulator, np.array([[1, 1], [code, 1]]), np.zeros(2, np.int32), None, 1)
     assert accumulator.n.sum() == 0
-
-
-def test_making_no_room_copies_nothing():
-    """Growing to sizes that are there leaves the array as it is."""
-    accumulator = CodesAccumulator(CLASSES, [3, 4])
-    n = accumulator.n
-    accumulator = accumulator.grown(np.array([3, 2]))
-
-    assert accumulator.n is n
 
 
 # -- a failed batch -----------------------------------------------------------------------------------------------
@@ -332,30 +174,6 @@ def test_a_failed_batch_changes_nothing(changes: dict[str, Any], y: np.ndarray, 
     assert state_of(counts.value()) == before
 
 
-def test_a_sparse_matrix_out_of_order_changes_nothing():
-    """The kernel refuses indices that point outside, before the rows are counted."""
-    way = WAYS["sparse words"]
-    x, y = rows_of(way, 10)
-    counts = CountsAccumulator(CLASSES, {"x": way.start()})
-    memory.add(counts, {"x": x}, y)
-    before = state_of(counts.value())
-    x.indices[-1] = WORDS
-
-    with pytest.raises(ValueError, match="indices outside"):
-        memory.add(counts, {"x": x}, y)
-
-    assert state_of(counts.value()) == before
-
-
-def test_an_empty_batch_changes_nothing():
-    """No rows are no rows."""
-    counts = several_columns()
-    before = state_of(counts.value())
-    memory.add(counts, {name: way.rows(np.random.default_rng(0), 0) for name, way in WAYS.items()}, Y[:0])
-
-    assert state_of(counts.value()) == before
-
-
 # -- the cost of a row --------------------------------------------------------------------------------------------
 
 
@@ -381,10 +199,109 @@ def test_adding_one_row_does_not_copy_the_model(form: str):
     assert peak < 100_000  # the table takes 16 million bytes
 
 
-def test_many_weighted_rows_keep_twelve_digits():
-    """A million rows of weight 0.1 are a hundred thousand, in one batch or in many; so they can be forgotten."""
-    y, weights = np.zeros(1_000_000, np.int32), np.full(1_000_000, 0.1)
-    rows = np.zeros(1)
-    _kernels.count_rows(y, weights, rows)
+# -- joint counts are exact --------------------------------------------------------------------------------------------
 
-    assert abs(rows[0] - 100_000) <= 1e-12 * 100_000
+
+def table_of(rows, seed, missing=0.1):
+    """Return a table of numbers and labels, some missing, and its classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["no", "yes", "perhaps"], rows)
+    x = pd.DataFrame(rng.normal(size=(rows, 3)) * [1, 1e-7, 1e9] + [0, 5, -1e12]).add_prefix("n")
+    x["n3"] = rng.exponential(size=rows) ** 3
+    x["l0"], x["l1"] = rng.choice(["a", "b", "c"], rows), rng.choice(["u", "v"], rows)
+    return x.mask(rng.random(x.shape) < missing), y
+
+
+@pytest.fixture(scope="module")
+def laid_out():
+    """Return a table, its classes, its schema and a grid."""
+    X, y = table_of(600, 0)
+    X["n0"] += 2 * (y == "yes")
+    nb = nv.NaiveBayes().fit(X, y)
+    return X, y, nb.schema_, nb.tuning_.learned.joint.grid
+
+
+def counted_jointly(laid_out, rows, sample_weight=None, threads=1):
+    """Return the counts of some rows, of single columns and of columns jointly."""
+    X, y, schema, grid = laid_out
+    weights = None if sample_weight is None else sample_weight[rows]
+    some = labeled_rows(X.iloc[rows], y[rows], None, weights, schema=schema)
+    counter = TableCounter(schema)
+    some.count(counter, threads)
+    return counter.value(), count_jointly(counter, some.blocks(counter), grid, threads)
+
+
+def same_bits(a, b):
+    """Tell whether the joint counts are the same to the last bit."""
+    return a.fine.tobytes() == b.fine.tobytes() and (a.products + 0.0).tobytes() == (b.products + 0.0).tobytes()
+
+
+@checked
+@given(st.lists(st.integers(0, 4), min_size=600, max_size=600), st.permutations(range(5)), st.booleans())
+def test_any_order_and_grouping_of_parts_gives_the_same_counts(laid_out, parts, order, weighted):
+    part, whole = np.array(parts), np.arange(600)
+    how = {"sample_weight": np.random.default_rng(1).integers(1, 6, 600).astype(float)} if weighted else {}
+    once = counted_jointly(laid_out, whole, **how)
+    few = [counted_jointly(laid_out, whole[part == at][::-1], **how) for at in order if (part == at).any()]
+    counts, joint = zip(*few, strict=True)
+    assert reduce(add, counts) == reduce(add, counts[::-1]) == once[0]
+    left, right = reduce(add, joint), reduce(add, joint[::-1])
+    assert same_bits(left, right)
+    assert same_bits(left, once[1])
+
+
+@checked
+@given(st.integers(0, 2**32 - 1), st.integers(1, 599))
+def test_subtraction_gives_back_the_rest_to_the_bit(laid_out, seed, size):
+    """Of joint counts and labels; moments keep 1e-12 of the squares of the whole."""
+    order = np.random.default_rng(seed).permutation(600)
+    a, b = counted_jointly(laid_out, order[:size]), counted_jointly(laid_out, order[size:])
+    for part, other in ((a, b), (b, a)):
+        rest, whole = (a[0] + b[0]) - other[0], a[0] + b[0]
+        nothing = replace(part[1], fine=0 * part[1].fine, products=0 * part[1].products)
+        left = (a[1] + b[1]).without(other[1]).on(part[1].classes)
+        assert same_bits(left, part[1].without(nothing))  # labels that no row has are gone from both
+        assert np.array_equal(rest.rows, part[0].rows)
+        for name, found in rest.columns.items():
+            if name.startswith("l"):
+                assert found == part[0].columns[name]
+            else:
+                assert np.array_equal(found.n, part[0].columns[name].n)
+                squares = whole.columns[name].on(found.classes).squares
+                assert (np.abs(found.ssd - part[0].columns[name].ssd) <= 1e-12 * squares).all()
+
+
+# -- the kernels -----------------------------------------------------------------------------------------------------
+
+
+def features(codes, sizes, numbers):
+    """Return the features of rows, as the plain definition has them."""
+    out = [np.ones((len(codes), 1))]
+    out += [(codes[:, [j]] == np.arange(size)).astype(float) for j, size in enumerate(sizes)]
+    return np.hstack([*out, numbers])
+
+
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_products_are_those_of_the_features(data):
+    seed = data.draw(st.integers(0, 10**6))
+    rng = np.random.default_rng(seed)
+    rows, classes, width = (data.draw(st.integers(low, 5)) for low in (0, 1, 0))
+    rows *= data.draw(st.sampled_from([1, 40]))
+    sizes = data.draw(st.lists(st.integers(0, 6), max_size=4))
+    codes = np.column_stack([rng.integers(-1, size + 1, rows) for size in sizes] or [np.empty((rows, 0))]).astype(
+        np.int32
+    )
+    numbers, y = rng.normal(size=(rows, width)), rng.integers(0, classes, rows).astype(np.int32)
+    weights = data.draw(st.sampled_from([None, rng.random(rows)]))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    x = features(codes, sizes, numbers)
+    out = np.zeros((classes, x.shape[1], x.shape[1]))
+    kernels.count_products(codes, offsets, numbers, y, weights, out, 2)
+    whole = np.zeros_like(out)
+    kernels.mirror_products(out, np.arange(classes), whole)
+    assert np.array_equal(whole, out + np.triu(out, 1).transpose(0, 2, 1))
+    w = np.ones(rows) if weights is None else weights
+    for k in range(classes):
+        here = y == k
+        assert np.allclose(out[k], np.triu((x[here] * w[here, None]).T @ x[here]), atol=1e-12)

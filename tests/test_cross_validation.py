@@ -1,10 +1,14 @@
-"""Scores without refitting are the scores of refitting: rows and folds taken out of the counts were never there."""
+"""Scores without refitting are those of refitting, in folds that are the same in a file and in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pyarrow import csv
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -15,19 +19,13 @@ from sklearn.model_selection import (
 )
 
 import naively as nv
-from naively.counting.counter import TableCounter
-from naively.counting.reading import labeled_rows
-from naively.data import encoding as block
+from naively import _kernels
 from naively.data.target import target_of
-from naively.errors import InvalidInput
-from naively.judge.stratified_folds import StratifiedFolds
-from naively.model import leave_one_out as resample
-from naively.model import table_model
+from naively.errors import InvalidInput, InvalidSetting
+from naively.judge.stratified_folds import StratifiedFolds, seed_from_random_state
 
 from .table_cases import CASES, KINDS, LABELS, ROWS, WEIGHTS, learned, name_of, some
-from .textbook import book, crossed
-
-KNOWN = np.array(LABELS)
+from .tables import book, crossed
 
 
 def without_row(nb, table, labels, i, weights=None, **params):
@@ -56,99 +54,6 @@ def test_leaving_a_row_out_is_taking_it_from_the_counts(kind, settings, weighted
     assert [nb.classes_[k] for k in scores.truth] == LABELS
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "more",
-    [{"classes": ["a", "b", "c", "d"]}, {"prior": "uniform"}, {"prior": "uniform", "classes": ["a", "b", "c", "d"]}],
-    ids=str,
-)
-def test_declared_classes_stay_and_given_priors_are_shared_by_those_left(kind, more):
-    nb, table = learned(kind, {"estimate": "mle" if "classes" in more else "bayes"}, **more)
-
-    scores = nb.leave_one_out(table, LABELS)
-
-    expected = [without_row(nb, table, LABELS, i) for i in range(ROWS)]
-    np.testing.assert_allclose(scores.posterior, expected, rtol=1e-9, atol=1e-9)
-
-
-def test_a_prior_by_class_is_shared_by_the_classes_that_are_left():
-    """The only row of c is left out: what c had goes to the others, in proportion."""
-    nb, table = learned("labels", {"prior": {"a": 0.2, "b": 0.3, "c": 0.5}})
-
-    got = nb.leave_one_out(table, LABELS).posterior
-
-    at = LABELS.index("c")
-    expected = without_row(nb, table, LABELS, at, prior={"a": 0.4, "b": 0.6})
-    np.testing.assert_allclose(got[at], expected, rtol=1e-9, atol=1e-12)
-
-
-def test_only_the_columns_that_are_in_use_are_left_out():
-    """By name, and by position where there are no names."""
-    nb, table = learned("all", {"columns": ["size", "shape"]})
-    expected = [without_row(nb, table, LABELS, i) for i in range(ROWS)]
-    np.testing.assert_allclose(nb.leave_one_out(table, LABELS).posterior, expected, rtol=1e-9, atol=1e-9)
-
-    X = np.random.default_rng(0).normal(size=(ROWS, 3))
-    for columns in (["x0"], ["x2"], ["x0", "x2"]):
-        alone = book(columns=columns).fit(X, LABELS).leave_one_out(X, LABELS)
-        at = [int(name[1:]) for name in columns]
-        some_columns = book().fit(X[:, at], LABELS).leave_one_out(X[:, at], LABELS)
-        np.testing.assert_allclose(alone.posterior, some_columns.posterior, rtol=1e-12)
-
-
-def test_a_row_of_no_weight_is_no_row():
-    """It is neither counted nor scored, whatever its label; nor is a row without a label."""
-    nb, table = learned("labels", {})
-    weights, labels = np.append(np.ones(ROWS), [0.0, 0.0]), [*LABELS, "z", "a"]
-    more = {name: [*column, "green", "blue"] for name, column in table.items()}
-    plain = nb.leave_one_out(table, LABELS)
-
-    again = book().fit(more, labels, sample_weight=weights)
-    np.testing.assert_array_equal(again.leave_one_out(more, labels, weights).posterior, plain.posterior)
-    skips = book(unlabelled="skip").fit(more, [*LABELS, None, None])
-    np.testing.assert_array_equal(skips.leave_one_out(more, [*LABELS, None, None]).posterior, plain.posterior)
-
-
-def test_blocks_of_rows_are_left_out_as_all_at_once(monkeypatch):
-    """Rows are read some at a time; each still answers for itself, and errors name the row of the table."""
-    nb, table = learned("all", {})
-    whole = nb.leave_one_out(table, LABELS).posterior
-    evidence = nb.explain(table).scores
-
-    for module in (block, table_model):
-        monkeypatch.setattr(module, "ROWS", 4)
-    np.testing.assert_array_equal(nb.leave_one_out(table, LABELS).posterior, whole)
-    np.testing.assert_array_equal(nb.explain(table).scores, evidence)
-    wrong = table | {"shape": [*table["shape"][:12], "round", "new"]}
-    with pytest.raises(InvalidInput, match=r"^Row 13 was never counted: its value in column 'shape' was not counted"):
-        nb.leave_one_out(wrong, LABELS)
-
-
-def test_every_library_is_left_out_alike():
-    table, _ = KINDS["labels"]
-    nb = book().fit(table, LABELS)
-    expected = nb.leave_one_out(table, LABELS).posterior
-    for library in (pd.DataFrame, pl.DataFrame, pa.table):
-        np.testing.assert_array_equal(nb.leave_one_out(library(table), LABELS).posterior, expected)
-    frame = pd.DataFrame(table).assign(y=LABELS)
-    np.testing.assert_array_equal(nb.leave_one_out(frame, target="y").posterior, expected)
-
-
-def test_a_single_row_as_a_dict_is_left_out():
-    nb, table = learned("labels", {})
-    row = {name: column[0] for name, column in table.items()}
-    expected = nb.leave_one_out(table, LABELS).posterior[:1]
-    np.testing.assert_allclose(nb.leave_one_out(row, "a").posterior, expected, rtol=1e-12)
-
-
-def test_where_every_class_is_ruled_out_the_prior_without_the_row_decides():
-    """The only row of its value: without it, and with a reserved place of no weight, nobody can have it."""
-    table, labels = {"x": ["p", "p", "q", "q", "odd"], "z": ["s", "s", "t", "t", "s"]}, ["a", "a", "b", "b", "b"]
-    nb = book(estimate="mle", unseen="smooth").fit(table, labels)
-    np.testing.assert_allclose(nb.leave_one_out(table, labels).posterior[4], [0.5, 0.5])
-    np.testing.assert_allclose(without_row(nb, table, labels, 4), [0.5, 0.5])
-
-
 # -- refused -------------------------------------------------------------------------------------------------------
 
 
@@ -167,12 +72,6 @@ def test_rows_that_were_never_counted_are_refused():
     fitted = book().fit(numbers, [0, 1] * 5)
     with pytest.raises(InvalidInput, match="Row 3 was never counted: 'x0' is infinite"):
         fitted.leave_one_out(np.where(numbers == 3, np.inf, numbers), [0, 1] * 5)
-
-
-def test_a_single_row_leaves_nothing_to_answer_from():
-    nb = book().fit({"x": ["a"]}, ["yes"])
-    with pytest.raises(InvalidInput, match="There is a single row: without it nothing is left to answer from"):
-        nb.leave_one_out({"x": ["a"]}, ["yes"])
 
 
 def test_where_unseen_values_are_errors_a_value_of_one_row_is_one():
@@ -298,17 +197,6 @@ def test_a_number_of_folds_is_refitting():
     np.testing.assert_array_equal(scores.posterior, by_masks.posterior)
 
 
-def test_rows_may_be_learned_from_several_times():
-    """A splitter may draw rows more than once."""
-    table, labels, _, _ = many_rows()
-    rng = np.random.default_rng(5)
-    splits = [(rng.integers(0, 60, 80), np.arange(60, 90)), (rng.integers(30, 90, 80), np.arange(30))]
-
-    scores = crossed(table, labels, cv=splits, families={"visits": "poisson"})
-
-    np.testing.assert_allclose(scores.posterior, refitted(table, labels, splits, None, {})[1], rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_family_is_cross_validated(kind):
     """Sparse columns, flags and matrices too: one fold a row is leaving one out."""
@@ -316,16 +204,6 @@ def test_every_family_is_cross_validated(kind):
     nb, _ = learned(kind, {})
     scores = crossed(table, LABELS, cv=LeaveOneOut(), families=families)
     np.testing.assert_allclose(scores.posterior, nb.leave_one_out(table, LABELS).posterior, rtol=1e-9, atol=1e-9)
-
-
-def test_every_library_is_cross_validated_alike():
-    table, labels, _, _ = many_rows()
-    expected = crossed(table, labels, cv=3).posterior
-    arrow = pa.Table.from_pandas(table)
-    for other in (arrow, pl.from_arrow(arrow), table.to_dict("records")):
-        np.testing.assert_allclose(crossed(other, labels, cv=3).posterior, expected, rtol=1e-12)
-    target = crossed(table.assign(y=labels), target="y", cv=3)
-    np.testing.assert_array_equal(target.posterior, expected)
 
 
 def test_settings_and_costs_reach_the_scores():
@@ -353,18 +231,180 @@ def test_an_error_in_a_fold_names_the_row_of_the_table(folds):
         crossed(X, np.arange(40) % 2, cv=folds)
 
 
-def test_folds_assigned_leave_what_counting_the_others_gives():
-    """Each fold is counted once; what the whole less one of them holds is what its other rows hold, vectors too."""
-    table, labels, weights, _ = many_rows()
-    source = table.to_dict("list") | {"text": np.random.default_rng(1).poisson(1.0, (len(table), 4)).astype(float)}
-    families = {"text": nv.Words()}
-    rows = labeled_rows(source, labels, None, weights)
-    whole = TableCounter(rows.schema(families))
-    splits = [test for _, test in resample.folds_of(4, rows, None, 0)]
-    parts = resample.counted_apart(whole, [resample.rows_at(rows, test) for test in splits], 1)
+# -- folds are alike everywhere ----------------------------------------------------------------------------------------
 
-    for test, part in zip(splits, parts, strict=True):
-        others = np.setdiff1d(np.arange(len(table)), test)
-        expected = resample.counts_of_rows(resample.rows_at(rows, others), whole.value(), 1)
-        assert whole.less(part).agrees(expected)
-        assert whole.less(part).classes.labels == expected.classes.labels
+
+def folds_of(labels, folds, seed=0, weights=None):
+    """Return the fold of each row, all split at once."""
+    target = target_of(np.asarray(labels))
+    return StratifiedFolds(folds, seed).assign(target.labels, target.codes, weights)
+
+
+def mixed_rows(n=300, seed=0):
+    """Return a table of numbers, labels, flags and missing values, whose columns tell something of the class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return pd.DataFrame(
+        {
+            "length": np.where(rng.random(n) < 0.1, np.nan, rng.normal(y, 1.0)).round(3),
+            "visits": rng.poisson(1.0 + y),
+            "color": np.array(["red", "green", "blue", "grey"])[(y + (rng.random(n) < 0.3)) % 4],
+            "member": rng.random(n) < 0.2 + 0.3 * y,
+            "weight": rng.integers(1, 4, n),
+            "kind": np.array(["low", "middle", "high"])[y],
+        }
+    )
+
+
+# -- how rows are split ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folds", [2, 3, 5, 10])
+@pytest.mark.parametrize("order", ["sorted", "shuffled", "in turn"])
+@pytest.mark.parametrize("sizes", [[47, 13, 3], [1, 1, 1, 1, 1, 1, 1], [152, 68, 124], [2] * 60], ids=str)
+def test_every_fold_has_its_proportion_of_each_class_and_of_all_rows(folds, order, sizes):
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    if order == "shuffled":
+        labels = np.random.default_rng(1).permutation(labels)
+    elif order == "in turn":
+        labels = labels[np.argsort(np.concatenate([np.arange(n) / n for n in sizes]), kind="stable")]
+    dealt = folds_of(labels, folds)
+    for k in range(len(sizes)):
+        assert np.ptp(np.bincount(dealt[labels == k], minlength=folds)) <= 1
+    assert np.ptp(np.bincount(dealt, minlength=folds)) <= 2
+
+
+def test_rows_are_split_alike_block_by_block_and_all_at_once():
+    """Also where classes are first seen in a later block, under other codes."""
+    rng = np.random.default_rng(2)
+    labels = np.array(list("abcdefgh"))[np.sort(rng.integers(0, 7, 500)) ^ rng.integers(0, 2, 500)]
+    stratified, known, found = StratifiedFolds(5, 7), {}, []
+    for part in np.split(labels, [3, 200, 201, 450]):
+        codes = np.array([known.setdefault(label, len(known)) for label in part.tolist()], dtype=np.int32)
+        found.append(stratified.assign(list(known), codes))
+    assert_array_equal(np.concatenate(found), folds_of(labels, 5, 7))
+
+
+BAD = {
+    "a class that is not there": ({"classes": np.array([0, 2], np.int32)}, "Class codes must lie in 0 … 1"),
+    "a row without a fold": ({"out": np.zeros(3, np.int32)}, "There must be a fold for each row"),
+    "no fold": ({"fold_rows": np.zeros(0, np.int64), "used": np.zeros((2, 0), np.uint8)}, "a place for each fold"),
+    "folds that differ": ({"used": np.zeros((2, 4), np.uint8)}, "a place for each fold"),
+    "a class without a key": ({"keys": np.zeros(1, np.uint64)}, "a key and a line for each class"),
+    "a block without its rows": ({"class_rows": np.array([1, 0])}, "The open blocks do not fit"),
+    "a row without a weight": ({"weights": np.ones(1)}, "one weight for each row"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_rows_that_cannot_be_split_are_refused(name):
+    """The compiled loop writes nowhere but where it was told to."""
+    known = {"classes": np.array([0, 1], np.int32), "weights": None, "keys": np.zeros(2, np.uint64)}
+    known |= {
+        "fold_rows": np.zeros(3, np.int64),
+        "class_rows": np.zeros(2, np.int64),
+        "used": np.zeros((2, 3), np.uint8),
+    }
+    wrong, words = BAD[name]
+    with pytest.raises(ValueError, match=words):
+        _kernels.assign_folds(**{**known, "out": np.zeros(2, np.int32), **wrong})
+
+
+def test_a_random_state_splits_anew():
+    rows = mixed_rows()
+    known = {"target": "kind", "cv": 5, "model": "textbook"}
+    same, again, other = (nv.cross_validate(rows, random_state=seed, **known).posterior for seed in (0, 0, 1))
+    assert_array_equal(same, again)
+    assert (same != other).any()
+    drawn = [nv.cross_validate(rows, random_state=np.random.RandomState(5), **known).posterior for _ in range(2)]
+    assert_array_equal(*drawn)
+    assert len({seed_from_random_state(None) for _ in range(5)}) > 1
+    assert seed_from_random_state(np.random.default_rng(1)) == seed_from_random_state(np.random.default_rng(1))
+
+
+# -- files as tables in memory -----------------------------------------------------------------------------------------
+
+
+MODELS_OF_FILES = {
+    "auto": {},
+    "textbook": {"model": "textbook"},
+    "smoothing": {"model": "textbook", "smoothing": "auto", "temperature": "auto"},
+    "bins": {"model": "textbook", "families": {"length": "bins", "visits": "poisson"}},
+    "classes": {"classes": ["high", "low", "middle", "none"], "prior": "uniform", "random_state": 3},
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "weight"), [(case, (None, "weight")[at % 2]) for at, case in enumerate(MODELS_OF_FILES)]
+)
+def test_a_file_and_the_same_table_in_memory_have_the_same_scores(tmp_path, case, weight):
+    """Read by pandas and by pyarrow; the textbook model beside it, too."""
+    path, rows = tmp_path / "t.csv", mixed_rows()
+    rows.to_csv(path, index=False)
+    nb = nv.NaiveBayes(**MODELS_OF_FILES[case])
+    done = nv.fit_files(nb, path, "kind", weight=weight, cv=4, ignore=[] if weight else ["weight"])
+    other = {"model": "textbook"} if done.textbook_scores is not None else {}
+    assert (done.textbook_scores is not None) is (nb.model == "auto")
+    for table in (pd.read_csv(path), csv.read_csv(path)):
+        weights = None if weight is None else table["weight"].to_numpy()
+        X = table.drop(columns="weight") if isinstance(table, pd.DataFrame) else table.drop(["weight"])
+        known = {"target": "kind", "cv": 4, "sample_weight": weights, **MODELS_OF_FILES[case]}
+        scores = nv.cross_validate(X, **known)
+        assert_allclose(done.scores.posterior, scores.posterior, atol=1e-9)
+        assert_array_equal(done.scores.truth, scores.truth)
+        assert done.scores.log_loss == pytest.approx(scores.log_loss, abs=1e-9)
+        assert done.scores.tuning == scores.tuning
+        if other:
+            assert_allclose(
+                done.textbook_scores.posterior, nv.cross_validate(X, **{**known, **other}).posterior, atol=1e-9
+            )
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_a_file_of_many_rows_is_split_as_in_memory_too(tmp_path, keep, weight):
+    """More rows than are kept are answered in one more pass, in their order; the textbook has no more to choose."""
+    keep(60)
+    path, rows = tmp_path / "t.csv", mixed_rows()
+    rows.to_csv(path, index=False)
+    ignore = [] if weight else ["weight"]
+    done = nv.fit_files(nv.NaiveBayes(model="textbook"), path, "kind", weight=weight, cv=4, ignore=ignore)
+    weights = None if weight is None else rows["weight"].to_numpy()
+    X = rows.drop(columns="weight")
+    expected = nv.cross_validate(X, target="kind", cv=4, sample_weight=weights, model="textbook")
+    assert done.passes == 2
+    assert_allclose(done.scores.posterior, expected.posterior, atol=1e-9)
+    assert_array_equal(done.scores.truth, expected.truth)
+    auto = nv.fit_files(nv.NaiveBayes(), path, "kind", weight=weight, cv=4, ignore=ignore)
+    assert_array_equal(auto.scores.truth, expected.truth)
+    assert_allclose(auto.textbook_scores.posterior, expected.posterior, atol=1e-9)
+
+
+# -- cross_validate of a path ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [str, Path, nv.File], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("tuning", ["refit", "fixed"])
+def test_a_path_is_cross_validated(tmp_path, form, tuning):
+    rows = mixed_rows()
+    rows.to_csv(path := tmp_path / "t.csv", index=False)
+    found = nv.cross_validate(form(path), target="kind", cv=5, sample_weight="weight", tuning=tuning)
+    X, weights = rows.drop(columns="weight"), rows["weight"].to_numpy()
+    expected = nv.cross_validate(X, target="kind", cv=5, sample_weight=weights, tuning=tuning)
+    assert_allclose(found.posterior, expected.posterior, atol=1e-9)
+    assert_array_equal(found.weights, weights)
+    assert (found.tuning, found.classes) == (tuning, expected.classes)
+
+
+def test_what_a_path_cannot_be_split_by_is_refused(tmp_path):
+    mixed_rows(30).to_csv(path := tmp_path / "t.csv", index=False)
+    for folds in (KFold(3), 1, "ten", True, [([0], [1])]):
+        with pytest.raises(InvalidInput, match="rows of a file are split into a number of folds, 2 or more"):
+            nv.cross_validate(path, target="kind", cv=folds)
+    with pytest.raises(InvalidInput, match="read the table into memory first"):
+        nv.cross_validate(path, target="kind", cv=3, groups=np.zeros(30))
+    with pytest.raises(InvalidInput, match="cv=31 must lie between 2 and the number of rows, 30"):
+        nv.cross_validate(path, target="kind", cv=31, model="textbook")
+    with pytest.raises(InvalidInput, match="give its name as target="):
+        nv.cross_validate(path)
+    with pytest.raises(InvalidSetting, match="takes a table in memory"):
+        nv.cross_validate(path, target="kind", unlabelled="em", estimate="map")

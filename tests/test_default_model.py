@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,13 +16,9 @@ from click.testing import CliRunner
 import naively as nv
 from naively.cli import main
 from naively.data.model_file import file as store_file
-from naively.errors import InvalidInput, InvalidSetting, LargestFitWarning, StaleWarning, UnreadableFile
-from naively.model.default.fit import described_weights
-from naively.model.default.likelihoods import REST
+from naively.errors import InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
 from naively.model.default.model import DefaultModel
 from naively.model.default.normal import LINEAR
-from naively.model.default.rows import Term
-from naively.model.recipe import RECIPE
 
 from .tables import penguins
 
@@ -71,16 +66,6 @@ def test_rows_and_columns_in_any_order_units_and_weights_change_nothing(fitted):
     assert np.allclose(answers(X, y, sample_weight=weights), answers(X[kept], y[kept]), atol=1e-6)
 
 
-def test_counts_add_and_subtract(fitted):
-    nb, X, y = fitted
-    schema, half = nb.schema_, len(X) // 2
-    first, second = (
-        nv.count(X.iloc[part], y.iloc[part], schema=schema) for part in (slice(0, half), slice(half, None))
-    )
-    assert (first + second).agrees(nb.counts_)
-    assert (nb.counts_ - second).agrees(first)
-
-
 def test_rows_that_come_later_are_learned_from_at_the_next_question(fitted):
     whole, X, y = fitted
     nb = nv.NaiveBayes(model="auto").fit(X.iloc[:300], y.iloc[:300])
@@ -94,50 +79,6 @@ def test_rows_that_come_later_are_learned_from_at_the_next_question(fitted):
         assert nb.calibrated_
     assert nb.fitted_.weights is not weights
     assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
-
-
-def test_a_class_of_one_row_is_left_out_without_a_warning():
-    rng = np.random.default_rng(0)
-    X, y = pd.DataFrame(rng.normal(size=(80, 3)) * 1e6 + 1e9).add_prefix("x"), np.arange(80) % 2
-    y[7] = 2
-    nb = nv.NaiveBayes(model="auto").fit(X, y)
-    assert np.isfinite(nb.leave_one_out(X, y).posterior).all()
-
-
-def test_settings_that_no_weight_depends_on_act_at_once(fitted):
-    nb, X = copy.copy(fitted[0]), fitted[1]
-    odds = np.subtract(*nb.predict_joint_log_proba(X)[:, :2].T)
-    nb.set_params(prior="uniform", smoothing=3.0, estimate="map", unseen="smooth")
-    even = np.subtract(*nb.predict_joint_log_proba(X)[:, :2].T)
-    usual = np.log((nb.counts_.rows + 1) / (nb.counts_.rows.sum() + len(nb.counts_.rows)))
-    assert nb.calibrated_
-    assert np.allclose(even, odds - usual[0] + usual[1], atol=1e-6)
-    with pytest.warns(StaleWarning):
-        nb.set_params(columns=["island", "sex"]).predict(X)
-
-
-def test_weights_contribute_nothing_of_the_textbook_model(fitted):
-    nb, X, y = copy.copy(fitted[0]).drop_rows(), *fitted[1:]
-    nb.set_params(model="textbook")
-    book = nv.NaiveBayes(model="textbook").fit(X, y)
-    assert np.allclose(nb.predict_proba(X), book.predict_proba(X), atol=1e-12)
-    assert not nb.calibrated_
-    assert nb.leave_one_out(X, y).tuning is None
-    nb.forget(X[:5], y[:5])  # there is nothing to warn of
-    with pytest.warns(StaleWarning, match="old weights"):
-        nb.set_params(model="auto").partial_fit(X[:5], y[:5]).predict(X)
-    assert not nb.calibrated_
-
-
-def test_rows_that_are_kept_come_and_go_whatever_model_answers_meanwhile(fitted):
-    nb, X, y = copy.copy(fitted[0]), *fitted[1:]
-    before = nb.predict_proba(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        nb.set_params(model="textbook").forget(X[:5], y[:5])
-        nb.set_params(model="auto").partial_fit(X[:5], y[:5])
-        assert nb.calibrated_
-    assert np.allclose(nb.predict_proba(X), before, rtol=0, atol=1e-9)
 
 
 def test_pairs_of_columns_are_counted_in_all_rows_or_in_none(fitted):
@@ -175,30 +116,6 @@ def test_a_model_comes_back_from_its_file(fitted, tmp_path):
         warnings.simplefilter("ignore", StaleWarning)
         twin.forget(X.iloc[:50], y.iloc[:50]).partial_fit(X.iloc[:50], y.iloc[:50])
         assert twin.counts_.agrees(nb.counts_, 1e-9)
-
-
-def test_labels_of_all_types_come_back_as_they_were(tmp_path):
-    day, n = pd.Timestamp("2026-02-28").date(), np.arange(120)
-    X = pd.DataFrame({"whole": n % 3, "flag": n % 2 == 0, "day": [day if k % 3 else None for k in n], "x": n % 11 / 7})
-    nb = nv.NaiveBayes(model="auto", families={"whole": "categorical"}).fit(X, n % 4 == 0)
-    twin = kept(nb, tmp_path)
-    labels = ([values.labels for values in one.tuning_.learned.joint.grid.labels] for one in (twin, nb))
-    assert [[type(label) for label in part] for part in next(labels)] == [
-        [type(label) for label in part] for part in next(labels)
-    ]
-    assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
-    assert twin.counts_ == nb.counts_
-
-
-def test_weights_of_other_columns_are_not_kept(fitted, tmp_path):
-    _, X, y = fitted
-    nb = nv.NaiveBayes(model="auto").fit(X, y)
-    nb.columns = ["island", "sex"]
-    with pytest.warns(StaleWarning, match="textbook"):
-        before = nb.predict_proba(X)
-    twin = kept(nb, tmp_path)
-    assert np.array_equal(twin.predict_proba(X), before)
-    assert twin.tuning_.learned is None
 
 
 def forged(path, change):
@@ -254,27 +171,6 @@ def test_the_textbook_model_is_one_setting_away(fitted):
     assert np.array_equal(nb.score_samples(X), book.score_samples(X))
 
 
-def test_a_temperature_divides_the_scores(fitted):
-    nb, X, y = fitted
-    soft = nv.NaiveBayes(model="auto", temperature=2.0).fit(X, y)
-    gap = nb.predict_joint_log_proba(X) - 2 * soft.predict_joint_log_proba(X)
-    assert np.ptp(gap, axis=1).max() < 1e-9
-    assert np.allclose(soft.explain(X).probabilities, soft.predict_proba(X), atol=1e-9)
-
-
-def test_rows_without_a_label_are_learned_by_the_default_model():
-    X, truth = penguins()
-    y = truth.where(np.arange(len(truth)) % 3 > 0)
-    params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}
-    nb, book = (nv.NaiveBayes(model=model, **params).fit(X, y) for model in ("auto", "textbook"))
-    assert isinstance(nb.fitted_.model, DefaultModel)
-    hidden, losses = y.isna().to_numpy(), []
-    for model in (nb, book):
-        posterior = model.predict_proba(X[hidden])
-        losses.append(nv.Scores(posterior, truth[hidden].to_numpy(), model.classes_).log_loss)
-    assert losses[0] < losses[1]
-
-
 def test_a_row_of_missing_values_is_answered_as_frequent_as_the_classes_are():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
@@ -283,67 +179,6 @@ def test_a_row_of_missing_values_is_answered_as_frequent_as_the_classes_are():
     nb = nv.NaiveBayes(model="auto").fit(X, y)
     nothing = dict.fromkeys(X)
     assert np.abs(nb.predict_proba(nothing)[0] - np.bincount(y) / 400).max() < 0.1
-
-
-def test_models_over_the_same_bins_that_keep_no_rows_add_their_counts(fitted):
-    nb, X, y = fitted
-    parts = [
-        nv.NaiveBayes(families=nb.schema_, model="auto").fit(X.iloc[rows], y.iloc[rows]).drop_rows()
-        for rows in (slice(0, None, 2), slice(1, None, 2))
-    ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LargestFitWarning)
-        both = nv.merge(parts)
-    assert all(both.counts_.columns[name].agrees(column) for name, column in nb.counts_.columns.items())
-    both.calibrate(X, y)
-    assert np.allclose(both.predict_proba(X), nb.predict_proba(X), rtol=0, atol=1e-9)
-
-
-# -- files -----------------------------------------------------------------------------------------------------------
-
-
-def test_a_model_from_a_file_is_that_from_memory(fitted, in_a_file):
-    nb, X, _ = fitted
-    other = nv.NaiveBayes(model="auto").fit(in_a_file, target="species")
-    assert other.counts_.agrees(nb.counts_, 1e-9)
-    assert np.allclose(other.predict_proba(X), nb.predict_proba(X), atol=1e-9)
-
-
-def test_counts_of_single_files_make_the_model_of_all(fitted, in_a_file, tmp_path):
-    whole, X, _ = fitted
-    for _ in range(2):  # counted, and from what was kept
-        nb = nv.NaiveBayes(model="auto")
-        nv.fit_files(nb, in_a_file, "species", keep_counts=tmp_path)
-        assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
-
-
-def test_the_picture_shows_the_strongest_pairs_and_sums_up_the_others(fitted):
-    nb, X, _ = fitted
-    evidence = nb.explain(X.iloc[:1])
-    lines = str(evidence).splitlines()
-    pairs = [name for name, _ in evidence.bars() if " × " in name]
-    assert sum(" × " in line for line in lines) == 5
-    rest = sum(lead for name, lead in evidence.bars() if name in pairs[5:])
-    assert lines[-1].startswith(f"({len(pairs) - 5} other pairs)")
-    assert f"{rest:+.3f}".replace("-", "\N{MINUS SIGN}") in lines[-1]
-
-
-def test_without_ridges_for_single_terms_all_of_a_block_share_a_weight(tmp_path):
-    """The ablation of weights of their own; such models can be kept in files without rows, and merged."""
-    shared = type("Shared", (nv.NaiveBayes,), {"_recipe": replace(RECIPE, own_ridges=())})
-    X, y = penguins()
-    nb = shared().fit(X, y)
-    weights = {}
-    for term, weight in nb.fitted_.weights.weights.items():
-        weights.setdefault(term.block, []).append(weight)
-    assert len(nb.fitted_.weights.weights) > len(weights)
-    assert all(np.ptp(found) < 1e-4 for found in weights.values())
-    paths = [tmp_path / f"{part}.parquet" for part in range(2)]
-    for part, path in enumerate(paths):
-        shared().fit(X[part::2], y[part::2]).save(path)
-    with pytest.warns(LargestFitWarning):
-        merged = nv.merge(*map(nv.load, paths))
-    assert (merged.predict(X) == y).mean() > 0.95
 
 
 # -- the summary -------------------------------------------------------------------------------------------------------
@@ -362,39 +197,7 @@ def test_the_summary_tells_the_loss_of_held_out_rows_by_stage(fitted, tmp_path):
     assert nv.load(tmp_path / "model.parquet").summary() == said
 
 
-def test_kinds_of_terms_are_named_with_their_weights():
-    weights = {
-        Term("values", "each", (3,)): 1.0, Term("values", 12, (0,)): 0.25, Term("values", 12, (1,)): 0.5,
-        Term("vectors", "words"): 0.75, Term("pairs"): 0.125, Term("values", "neighbors", (3,)): 0.9,
-        Term("values", 0, (0,)): 0.4, Term("quadratic"): 0.3, Term("words", "title"): 0.2, REST: 0.1,
-    }  # fmt: skip
-    assert described_weights(weights) == (
-        "each category 1; each level with a neighbor 0.9; column words 0.75; each number by 12 bins 0.25 to 0.5; "
-        "each number by its finest bins 0.4; all columns at once, with a covariance for each class 0.3; "
-        "words of title 0.2; pairs of columns 0.12; all other columns 0.1"
-    )
-    assert described_weights({}) == "none"
-
-
 # -- folds -----------------------------------------------------------------------------------------------------------
-
-
-def test_folds_choose_weights_anew_or_hold_them(fitted):
-    nb, X, y = fitted
-    anew, held = (nv.cross_validate(X, y, cv=5, model="auto", tuning=how) for how in ("refit", "fixed"))
-    assert (anew.tuning, held.tuning) == ("refit", "fixed")
-    assert held.log_loss < anew.log_loss  # the weights have seen the rows asked about
-    assert nb.leave_one_out(X, y).tuning == "refit"  # in folds, too
-
-
-def test_a_temperature_is_held_too():
-    X, y = penguins()
-    held = nv.cross_validate(X, y, cv=5, model="textbook", temperature="auto", tuning="fixed")
-    found = nv.NaiveBayes(model="textbook", temperature="auto").fit(X, y)
-    as_set = nv.cross_validate(X, y, cv=5, model="textbook", temperature=found.temperature_)
-    assert held.tuning == "fixed"
-    assert found.tuning_.bias is None  # so that the temperature is all that was chosen
-    assert np.allclose(held.posterior, as_set.posterior)
 
 
 def test_a_tuning_that_means_nothing_is_refused():
@@ -413,19 +216,6 @@ def test_folds_of_a_file_are_answered_by_the_textbook_model_as_well(in_a_file):
     assert np.array_equal(done.textbook_scores.truth, done.scores.truth)
     assert done.scores.log_loss < done.textbook_scores.log_loss
     assert book.textbook_scores is None
-
-
-def test_passes_are_counted(in_a_file, tmp_path, keep):
-    """A fit reads the rows once; scores of more rows than are kept need another pass."""
-
-    def passes(model, **how):
-        return nv.fit_files(nv.NaiveBayes(model=model), in_a_file, "species", **how).passes
-
-    assert [passes("textbook"), passes("textbook", cv=5), passes("auto"), passes("auto", cv=5)] == [1, 1, 1, 1]
-    keep(100)
-    assert [passes("textbook"), passes("textbook", cv=5)] == [1, 2]
-    assert [passes("auto"), passes("auto", cv=5)] == [1, 2]
-    assert [passes("textbook", keep_counts=tmp_path / "kept") for _ in range(2)] == [1, 0]
 
 
 def test_fit_reports_both_side_by_side(in_a_file):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from functools import cache
 
 import numpy as np
@@ -12,8 +11,6 @@ import pytest
 import naively as nv
 from naively.estimator.reports import summary_of_tuning
 from naively.model.default.model import DefaultModel
-
-MIB = 1 << 20
 
 
 def numbers(rows, columns, y, seed=0):
@@ -87,29 +84,6 @@ def test_extreme_tables_are_answered_sensibly(name):
     assert np.array_equal(nb.predict_proba(X[:1]), p[:1])
 
 
-@pytest.mark.parametrize("name", ["constant columns", "no cells", "a class of one row", "two identical columns"])
-def test_extreme_tables_are_scored_in_folds(name):
-    nb, X, y = fitted(name)
-    assert np.isfinite(nb.leave_one_out(X, y).log_loss)
-
-
-@pytest.mark.parametrize(
-    ("name", "most"),
-    [
-        pytest.param("500 columns of labels", 300, marks=pytest.mark.slow),
-        ("2,000 categories", 200),
-        ("one number 30 times", 200),
-    ],
-)
-def test_extreme_tables_take_little_memory(name, most):
-    X, y = EXTREMES[name]()
-    tracemalloc.start()
-    nv.NaiveBayes(model="auto").fit(X, y)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < most * MIB
-
-
 LEFT_OUT = {
     "500 columns of labels": "In pairs of columns only the 2 most frequent labels of each of 500 columns ('w0', ",
     "2,000 categories": "In pairs of columns only the 503 most frequent labels of each of 2 columns ('w0', 'w1') are ",
@@ -123,12 +97,6 @@ LEFT_OUT = {
 def test_what_cannot_be_afforded_is_left_out_and_reported(name):
     nb = fitted(name)[0]
     assert LEFT_OUT[name] in "\n".join([*nb.schema_.hints, *summary_of_tuning(nb.fitted_)])
-
-
-def test_few_different_values_are_no_remark():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.integers(0, 5, 300), "b": 1.0, "c": rng.choice(["u", "v"], 300)})
-    assert not any("pairs" in hint for hint in nv.NaiveBayes().fit(X, np.arange(300) % 2).schema_.hints)
 
 
 WEIGHTS = {
@@ -150,14 +118,6 @@ def test_extreme_weights_are_answered(name):
     assert np.isfinite(p).all()
     assert np.allclose(p.sum(axis=1), 1)
     assert (p.argmax(axis=1) == y).mean() >= 0.5
-
-
-def test_rows_of_no_weight_are_no_rows():
-    X, y = table(lambda y: numbers(300, 3, y).join(words(300, 2, 3, y)), 300, 2)
-    some = np.arange(300) % 3 > 0
-    all_rows = nv.NaiveBayes(model="auto").fit(X, y, sample_weight=some * 1.0)
-    fewer = nv.NaiveBayes(model="auto").fit(X[some], y[some])
-    assert np.allclose(all_rows.predict_proba(X), fewer.predict_proba(X), atol=1e-9)
 
 
 def test_numbers_beyond_the_edges_are_answered_as_those_at_the_edges():

@@ -21,12 +21,11 @@ from naively.model.default.pairs import PAIRS
 from naively.model.recipe import RECIPE
 
 from .tables import penguins
-from .test_coefficients import drawn_rows
+from .test_coefficients import drawn_rows, redundant_texts
 from .test_ordinal import as_frame, simulated
-from .test_soft_labels import softened, table
-from .test_sparse_counts import counts_of_words
+from .test_sparse import counts_of_words
+from .test_weights import softened, table
 from .test_wide_tables import numbers
-from .test_word_coefficients import redundant_texts
 
 
 def shuffled_penguins():

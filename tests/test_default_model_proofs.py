@@ -19,13 +19,6 @@ def drawn(seed):
     return np.random.default_rng(seed)
 
 
-def normals(rows, rng):
-    """Return numbers that are normal and independent within a class, each with its own mean and spread there."""
-    mean, spread = drawn(1).normal(size=(CLASSES, 6)) * 0.7, np.exp(drawn(2).normal(size=(CLASSES, 6)) * 0.3)
-    y = rng.integers(0, CLASSES, rows)
-    return pd.DataFrame(mean[y] + spread[y] * rng.normal(size=(rows, 6))).add_prefix("n"), y
-
-
 def words(rows, rng, y=None, columns=6):
     """Return labels that are independent within a class."""
     shares = drawn(3).dirichlet(np.full(5, 2.0), size=(CLASSES, columns))
@@ -41,15 +34,8 @@ def mixed(rows, rng):
     return numbers.join(words(rows, rng, y, 4)[0]), y
 
 
-KINDS = {"normals": normals, "words": words, "mixed": mixed}
-
-
 def auto(X, y, **how):
     return nv.NaiveBayes(model="auto").fit(X, y, **how)
-
-
-def scored(nb, X, y):
-    return nv.Scores(nb.predict_proba(X), y, nb.classes_)
 
 
 # -- probabilities ---------------------------------------------------------------------------------------------------
@@ -94,52 +80,6 @@ def test_reported_probabilities_match_true_ones():
     assert np.abs(reported - true).mean() < 0.02
     book = nv.NaiveBayes(model="textbook").fit(X, y).predict_proba(T)
     assert pooled_error(reported, true) < pooled_error(book, true) / 3
-
-
-@pytest.mark.parametrize(
-    ("kind", "rows", "lost"),
-    [
-        ("normals", 8000, 0.004),
-        ("words", 2000, 0.002),
-        ("words", 8000, 0.002),
-        ("mixed", 2000, 0.008),
-        ("mixed", 8000, 0.002),
-    ],
-)
-def test_independent_columns_lose_little_against_the_textbook_model(kind, rows, lost):
-    """Whose assumptions are all true here."""
-    rng = np.random.default_rng(rows)
-    (X, y), (T, t) = KINDS[kind](rows, rng), KINDS[kind](FRESH, rng)
-    book = nv.NaiveBayes(model="textbook").fit(X, y)
-    ours, theirs = (scored(nb, T, t).log_loss for nb in (auto(X, y), book))
-    assert ours < theirs + lost
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_column_given_twice_changes_little(kind):
-    """Log-loss on fresh rows by less than 0.006, probabilities on average by less than 0.02."""
-    rng = np.random.default_rng(1)
-    (X, y), (T, t) = KINDS[kind](4000, rng), KINDS[kind](FRESH, rng)
-    once, twice = auto(X, y), auto(X.assign(again=X.iloc[:, 0]), y)
-    U = T.assign(again=T.iloc[:, 0])
-    assert abs(scored(twice, U, t).log_loss - scored(once, T, t).log_loss) < 0.006
-    assert np.abs(twice.predict_proba(U) - once.predict_proba(T)).mean() < 0.02
-
-
-def test_fifty_columns_of_noise_cost_less_than_half_a_point():
-    """On average over three tables: that of one has a standard error of 0.3 points."""
-
-    def noisy(rows, rng):
-        X, y = mixed(rows, rng)
-        numbers = pd.DataFrame(rng.normal(size=(rows, 25))).add_prefix("noise")
-        labels = ("v" + pd.DataFrame(rng.integers(0, 5, (rows, 25))).astype(str)).add_prefix("nought")
-        return X, X.join(numbers).join(labels), y
-
-    lost = []
-    for rng in map(np.random.default_rng, range(2, 5)):
-        (X, more, y), (T, many, t) = noisy(4_000, rng), noisy(FRESH, rng)
-        lost.append(scored(auto(X, y), T, t).accuracy - scored(auto(more, y), many, t).accuracy)
-    assert np.mean(lost) < 0.005
 
 
 # -- what classes are called -------------------------------------------------------------------------------------------

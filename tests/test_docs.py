@@ -225,15 +225,12 @@ def test_every_class_in_backticks_exists(page):
 
 
 def test_every_file_in_backticks_exists():
-    found = [(page, name) for page in ALL_PAGES for name in files_in_backticks(page)]
+    written = r"`([\w./-]+\.(?:py|pyi|cpp|hpp|md|txt|toml))`"
+    found = [(page, name) for page in ALL_PAGES for name in re.findall(written, prose_of(page.read_text("utf-8")))]
     assert len(found) > 20
     homes = (ROOT, ROOT / "src" / "naively", ROOT / "native")
     lost = [(p.name, name) for p, name in found if not any((home / name).exists() for home in (*homes, p.parent))]
     assert not lost
-
-
-def files_in_backticks(page: Path) -> list[str]:
-    return re.findall(r"`([\w./-]+\.(?:py|pyi|cpp|hpp|md|txt|toml))`", prose_of(page.read_text(encoding="utf-8")))
 
 
 @each_page
@@ -274,7 +271,7 @@ def test_the_reference_has_every_public_name():
 
 
 def test_the_reference_has_every_command():
-    from naively.__main__ import main
+    from naively.cli import main
 
     page = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
     assert re.search(r":commands: (.*)", page)[1].split(",") == list(main.commands)

@@ -11,13 +11,8 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 
 import naively as nv
-from naively.cli import main
-from naively.data.column import Column
-from naively.data.schema import Schema
-from naively.errors import InvalidInput
 
 ROWS = 40
 RNG = np.random.default_rng(7)
@@ -122,17 +117,6 @@ def test_contributes_nothing_in_typed_tables(library, kind, tmp_path):
     assert_ignored(nv.NaiveBayes(model="textbook").fit(table, target="label"))
 
 
-def test_contributes_nothing_in_arrays_and_dicts():
-    array = np.column_stack([TABLE["size"], np.full(ROWS, np.nan)])
-    nb = nv.NaiveBayes().fit(array, LABELS)
-    expected = nv.NaiveBayes().fit(array[:, :1], LABELS).predict_proba(array[:, :1])
-    for later in (1.5, "text", None):
-        rows = np.array([[size, later] for size in array[:, 0]], dtype=object)
-        np.testing.assert_allclose(nb.predict_proba(rows), expected, rtol=1e-12)
-    columns = {"size": TABLE["size"].tolist(), "sky": TABLE["sky"].tolist(), "extra": [float("nan")] * ROWS}
-    assert_ignored(nv.NaiveBayes().fit(columns, LABELS))
-
-
 @each_model
 def test_contributes_nothing_in_csv(model, tmp_path):
     labelled(EMPTY["float"]).to_csv(tmp_path / "rows.csv", index=False)
@@ -147,37 +131,6 @@ def test_contributes_nothing_in_csv(model, tmp_path):
         np.testing.assert_allclose(nb.predict_proba(path), expected, rtol=1e-9)
         with_extra(values).to_parquet(path.with_suffix(".parquet"))
         np.testing.assert_allclose(nb.predict_proba(path.with_suffix(".parquet")), expected, rtol=1e-9)
-
-
-def test_on_the_command_line(tmp_path):
-    labelled(EMPTY["float"]).to_csv(tmp_path / "rows.csv", index=False)
-    with_extra(VALUES["texts"]).to_csv(tmp_path / "later.csv", index=False)
-    model = str(tmp_path / "model.parquet")
-    fit = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "--target", "label", "-o", model])
-    assert fit.exit_code == 0
-    assert "'extra' holds nothing" in fit.output
-    assert CliRunner().invoke(main, ["predict", model, str(tmp_path / "later.csv")]).exit_code == 0
-
-
-@each_model
-def test_any_cross_validation_takes_a_nearly_empty_column(model):
-    from sklearn.model_selection import cross_val_predict
-
-    nearly = EMPTY["object of NaN"].copy()
-    nearly[5] = "the only one"
-    found = cross_val_predict(nv.NaiveBayes(model=model), with_extra(nearly), LABELS, cv=4, method="predict_proba")
-    assert np.isfinite(found).all()
-    assert nv.cross_validate(with_extra(nearly), LABELS, cv=4, model=model).accuracy > 0.4
-
-
-@pytest.mark.parametrize(
-    "families", [{"extra": "gaussian"}, Schema((Column("extra", "number"),))], ids=["names", "schema"]
-)
-def test_a_family_that_is_given_says_what_an_empty_column_holds(families):
-    nb = nv.NaiveBayes(families=families).fit(with_extra(EMPTY["object of NaN"])[["extra"]], LABELS)
-    assert nb.schema_["extra"].type == "number"
-    with pytest.raises(InvalidInput, match="held numbers when it was learned"):
-        nb.predict(with_extra(VALUES["texts"])[["extra"]])
 
 
 @each_model
@@ -208,24 +161,6 @@ def test_parts_are_one_fit_in_any_order(model, kind, name):
         assert_same(batches, expected, parts[1])
 
 
-@each_kind
-@pytest.mark.parametrize("name", ["object of NaN", "float", "category"])
-def test_counts_of_parts_add_up_in_any_order(kind, name):
-    empty, there = (nv.count(with_extra(column), LABELS) for column in (EMPTY[name], VALUES[kind]))
-    expected = one_fit("textbook", kind).counts_
-    assert (empty + there).agrees(expected)
-    assert (there + empty).agrees(expected)
-    assert nv.add([empty, there, empty]).agrees(nv.add([there, empty, empty]))
-    assert (empty + there - empty).agrees(there)
-
-
-@each_model
-def test_batches_without_values_leave_the_type_open(model):
-    nb = nv.NaiveBayes(model=model)
-    for name in ("float", "object of NaN", "category"):
-        assert_empty_after(nb.partial_fit(with_extra(EMPTY[name]), LABELS))
-
-
 def assert_empty_after(nb):
     assert nb.schema_["extra"].type == "empty"
     for values in LATER.values():
@@ -246,23 +181,6 @@ def test_batches_of_files_and_single_rows(model, tmp_path):
     alone = nv.NaiveBayes(model=model).partial_fit(with_extra(EMPTY["float"]), LABELS)
     alone.partial_fit({"size": 1.0, "sky": "sun", "extra": "x"}, "yes")
     assert alone.schema_["extra"].type == "text"
-
-
-@each_model
-def test_forgetting_a_part_leaves_the_other(model):
-    nb = nv.NaiveBayes(model=model).fit(with_extra(EMPTY["float"]), LABELS)
-    half, rest = slice(0, ROWS // 2), slice(ROWS // 2, None)
-    expected = nv.NaiveBayes(model=model).fit(with_extra(EMPTY["float"], rest), LABELS[rest])
-    assert_same(
-        nb.forget(with_extra(EMPTY["object of NaN"], half), LABELS[half]), expected, with_extra(VALUES["texts"])
-    )
-
-
-def test_an_error_in_a_batch_leaves_the_column_empty():
-    nb = nv.NaiveBayes().fit(with_extra(EMPTY["float"]), LABELS)
-    with pytest.raises(InvalidInput):
-        nb.partial_fit(with_extra(VALUES["texts"]).assign(size="large"), LABELS)
-    assert_empty_after(nb)
 
 
 @pytest.mark.parametrize("name", ["object of NaN", "float"])

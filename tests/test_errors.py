@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -103,32 +102,9 @@ def test_python_and_the_command_line_write_a_part_in_their_own_ways(name):
     assert command_text(Message.from_json(message.to_json())) == command
 
 
-@pytest.mark.parametrize("text", ODD)
-def test_text_of_users_stays_as_it_is(text):
-    error = errors.RowRefused(4, text, repr(text), "convert it.")
-    assert str(error) == f"Row 4, column {text!r} holds {text!r}; convert it."
-    assert command_text(error.message) == f"Row 5, column {text!r} holds {text!r}; convert it."
-
-
-def test_messages_within_messages_keep_their_parts():
-    inner = errors.InvalidSetting(Setting("limit", 3), " is too small.")
-    outer = errors.IncompatibleCounts("a and b do not fit. ", inner.message)
-    assert command_text(outer.message) == "a and b do not fit. --limit 3 is too small."
-
-
 def test_a_part_within_an_f_string_is_refused():
     with pytest.raises(TypeError, match="pass it as a part of its own"):
         _ = f"set {Setting('limit', 3)}"
-
-
-def test_an_error_in_a_block_of_a_file_has_the_row_of_the_file():
-    placed = errors.RowRefused(3, "x", "'?'", "convert it.").with_place(100, "a.csv")
-    whole = errors.InvalidInput("Column 'x' is empty.", column="x").with_place(100, "a.csv")
-    assert (type(placed), placed.row, placed.path, placed.column) == (errors.RowRefused, 103, "a.csv", "x")
-    assert str(placed) == "a.csv, row 103, column 'x' holds '?'; convert it."
-    assert command_text(placed.message) == "a.csv, row 104, column 'x' holds '?'; convert it."
-    assert (str(whole), whole.row, whole.path, whole.column) == ("a.csv: Column 'x' is empty.", None, "a.csv", "x")
-    assert str(errors.RowRefused(3, "x", "?", "").with_place(10)) == "Row 13, column 'x' holds ?; "
 
 
 def test_settings_of_the_command_line_are_its_options():
@@ -161,69 +137,3 @@ def test_a_cell_of_a_file_is_shown_as_it_is(cell, tmp_path):
     shown = CliRunner().invoke(main, ["predict", str(model), str(path), "-o", str(tmp_path / "answers.csv")]).output
     assert f"column 'x' holds {cell!r} here" in shown
     assert f"{path}, line 32: " in shown
-
-
-@pytest.mark.parametrize("column", ["row 5 limit=3", "50 %s", "{x}", "--x", "threads=2"])
-def test_a_refused_row_of_a_file_keeps_its_fields(column, tmp_path):
-    path = rows_of_a_file(tmp_path, "-5", column)
-    with pytest.raises(errors.RowRefused) as found:
-        nv.NaiveBayes(families={column: "poisson"}).fit(str(path), target="y")
-    error = found.value
-    assert (error.row, error.line, error.column, error.path) == (30, 32, column, str(path))
-    assert str(error).startswith(f"{path}, row 30, column {column!r} holds -5; ")
-    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--family", f"{column}=poisson"])
-    assert shown.exit_code == 1
-    assert shown.output.startswith(f"Error: {path}, row 31, column {column!r} holds -5; ")
-
-
-@pytest.mark.parametrize("label", ["threads=2", "--x", "row 5", "class_weight={'spam': 3.0}", "{}"])
-def test_a_label_is_shown_as_it_is(label, tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("x,y\n" + "".join(f'{at},"{label if at % 2 else "other"}"\n' for at in range(40)), encoding="utf-8")
-    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--class-weight", "nobody=2"])
-    assert shown.exit_code == 2
-    assert "--class-weight names the class 'nobody', which no row has" in shown.output
-    assert repr(label) in shown.output
-    with pytest.raises(errors.InvalidSetting) as found:
-        nv.NaiveBayes(class_weight={"nobody": 2.0}).fit({"x": [1.0, 2.0]}, ["other", label])
-    assert (found.value.setting, found.value.value) == ("class_weight", "nobody")
-    assert found.value.classes == ["other", label]
-
-
-def test_a_row_of_a_table_or_a_file_is_a_field(tmp_path):
-    with pytest.raises(errors.RowRefused) as found:
-        nv.NaiveBayes().fit({"x": [1.0, np.inf, 3.0, 4.0]}, list("abab"))
-    assert (found.value.row, found.value.column) == (1, "x")
-    assert str(found.value).startswith("Row 1, column 'x' holds infinity; ")
-    path = tmp_path / "rows.csv"
-    path.write_text("x,y\n1,a\n2,\n3,b\n", encoding="utf-8")
-    with pytest.raises(errors.InvalidInput) as found:
-        nv.NaiveBayes().fit(str(path), target="y")
-    assert (found.value.row, found.value.path, found.value.column) == (1, str(path), "y")
-    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y"]).output.replace("\n", " ")
-    said = "row 2 has no label: column 'y' is empty there. Leave such rows out, or set --unlabelled skip."
-    assert f"{path}, {said}" in shown
-
-
-def test_notes_keep_their_parts_in_a_model_file(tmp_path):
-    """A column called like a setting: `show` writes the option, and leaves the name as it is."""
-    name = "row 5 limit=3"
-    table = {name: [f"A{at:05d}" for at in range(60)], "x": np.arange(60) * 0.5}
-    nb = nv.NaiveBayes(model="textbook").fit(table, np.arange(60) % 2)
-    nb.save(tmp_path / "m.parquet")
-    assert nv.load(tmp_path / "m.parquet").schema_.hints == nb.schema_.hints
-    shown = CliRunner().invoke(main, ["show", str(tmp_path / "m.parquet")]).output
-    assert f"{name!r} has a value of its own" in shown
-    assert f"ignore it: --ignore {name!r}." in shown
-
-
-def test_a_warning_names_the_option(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("x,w,y\n" + "".join(f"{at % 5},0.001,{'ab'[at % 2]}\n" for at in range(60)), encoding="utf-8")
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        nv.NaiveBayes(model="textbook").fit(str(path), target="y", sample_weight="w")
-    assert any("nv.fit_files(..., normalize_weight=True)" in str(one.message) for one in found)
-    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--weight", "w", "--cv", "0"])
-    assert "--normalize-weight." in shown.output
-    assert "normalize_weight" not in shown.output

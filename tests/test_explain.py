@@ -1,25 +1,16 @@
 """Evidence adds up to the prediction, says what stands behind it, and shows the arithmetic of the textbook model."""
 
-import json
-import re
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively.cli import main
 from naively.errors import InvalidInput
-from naively.page.numbers import signed
 
 from . import worked_table
-from .table_cases import CASES, KINDS, LABELS, ROWS, learned, name_of, some
-from .tables import penguins
-from .textbook import book
+from .table_cases import CASES, ROWS, learned, name_of, some
+from .tables import book, penguins
 from .worked_table import COLUMNS, RAINY, TODAY
 
 NEW = {  # rows never learned: a missing value, a value never seen, a far number, many words
@@ -55,54 +46,6 @@ def test_contributions_of_columns_add_up_to_the_prediction(kind, settings):
     for at, name in enumerate(table):
         alone = nb.set_params(columns=[name]).predict_joint_log_proba(X)
         assert_allclose(evidence.base + evidence.scores[:, at], alone, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"cost": {("a", "b"): 9}}, {"cost": [[0, 9, 1], [1, 0, 1], [1, 1, 0]], "reject": 0.2}, {"prior": "uniform"},
-        {"columns": ["size", "colour"]}, {"columns": []}, {"max_categories": 2}, {"classes": ["a", "b", "c", "d"]},
-        {"prior": [0.2, 0.8, 0.0]},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_every_setting_leaves_the_evidence_adding_up(settings):
-    nb, table = learned("all", settings)
-    X = more_rows(table)
-    evidence = nb.explain(X)
-    assert set(evidence.columns) == set(settings.get("columns", nb.schema_.names))
-    assert_allclose(evidence.log_joint, nb.predict_joint_log_proba(X), rtol=1e-9, atol=1e-9)
-    assert_allclose(evidence.probabilities, nb.predict_proba(X), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("settings", [{}, {"missing": "value", "estimate": "mle"}, {"columns": ["size"]}], ids=str)
-def test_one_dict_and_every_library_are_explained_alike(settings):
-    table = {name: column for name, column in KINDS["all"][0].items() if name != "words"}
-    nb = book(families={"visits": "poisson"}, **settings).fit(table, LABELS)
-    whole = nb.explain(table)
-    for library in (pd.DataFrame, pl.DataFrame):
-        evidence = nb.explain(library(table))
-        assert_allclose(evidence.scores, whole.scores, rtol=1e-12)
-        assert str(evidence) == str(whole)
-    for row in range(ROWS):
-        one = nb.explain({name: column[row] for name, column in table.items()})
-        assert_allclose(one.scores[0], whole.scores[row], rtol=1e-12)
-        assert one.fractions() == whole.fractions(row)
-    named_by_numbers = book().fit(pd.DataFrame({0: ["a", "b"], 1: ["c", "d"]}), ["yes", "no"])
-    assert "a" in str(named_by_numbers.explain({0: "a", 1: "d"})).splitlines()[2].split()
-
-
-def test_many_rows_are_explained_at_once():
-    rng = np.random.default_rng(1)
-    n = 100_000
-    table = {f"s{j}": rng.choice(["a", "b", "c", None], n) for j in range(10)}
-    table |= {f"x{j}": rng.normal(size=n) for j in range(10)}
-    nb = book().fit(table, rng.choice(["no", "yes"], n))
-    evidence = nb.explain(table)
-    assert evidence.scores.shape == (n, 20, 2)
-    assert_allclose(evidence.log_joint, nb.predict_joint_log_proba(table), rtol=1e-9, atol=1e-9)
-    assert str(evidence).endswith("… and 99997 more rows")
-    assert "… and 99,997 more rows" in evidence._repr_html_()
 
 
 # -- the worked table --------------------------------------------------------------------------------------------------
@@ -155,38 +98,6 @@ def test_the_arithmetic_is_that_of_the_textbook_model(settings, values, lines):
     assert dates(**settings).explain(day(values)).fractions().splitlines() == lines
 
 
-@pytest.mark.parametrize(
-    ("settings", "products", "p"),
-    [
-        ({"estimate": "mle"}, {"是": Fraction(45, 139264), "否": Fraction(32, 37179)}, 0.7270488325),
-        ({}, {"是": Fraction(7776, 15299845), "否": Fraction(125, 135432)}, 0.6448882914),
-    ],
-    ids=["plain", "λ = 1"],
-)
-def test_the_fractions_multiply_to_the_products_of_the_notes(settings, products, p):
-    evidence = dates(**settings).explain(day(TODAY))
-    for label, text in (line.split("  ") for line in evidence.fractions().splitlines()):
-        product = Fraction(1)
-        for share in text.split(" · "):
-            above, below = (sum(map(int, part.strip("()").split("+"))) for part in share.split("/"))
-            product *= Fraction(above, below)
-        assert product == products[label]
-    assert evidence.probabilities[0, 0] == pytest.approx(p, abs=1e-10)
-    assert evidence.classes[evidence.answer[0]] == "否"
-
-
-@pytest.mark.parametrize(
-    ("how", "lines"), [("mle", ["是  17/17", "否  0/17"]), ("bayes", ["是  (17+1)/(17+2)", "否  (0+1)/(17+2)"])]
-)
-def test_a_declared_class_without_rows_has_its_fraction(how, lines):
-    """With seventeen rows of 是: 0/17, and 1/19 with λ = 1; where it has no rows all values are alike."""
-    rows = [(*row[:-1], "是") for row in worked_table.ROWS]
-    nb = dates(rows, estimate=how, classes=["是", "否"], columns=[])
-    assert nb.explain(day(TODAY)).fractions().splitlines() == lines
-    lines = nb.set_params(columns=["电视"]).explain(day(TODAY)).fractions().splitlines()
-    assert lines[1].endswith("1/2" if how == "mle" else "(0+1)/(0+2)")
-
-
 @pytest.mark.pairwise
 @pytest.mark.parametrize(
     ("kind", "settings"), [case for case in CASES if case[0] in ("labels", "labels, overall", "flags")], ids=name_of
@@ -201,24 +112,6 @@ def test_the_fractions_multiply_to_the_joint(kind, settings, prior):
         with np.errstate(divide="ignore"):
             got = np.log([eval(found[label].replace("·", "*")) for label in evidence.classes])
         assert_allclose(got, evidence.log_joint[row], rtol=1e-9, atol=1e-9)
-
-
-def test_densities_are_numbers_among_the_fractions():
-    """One too small for a number is a power of e; a column that contributes nothing is omitted."""
-    nb, _ = learned("numbers", {"estimate": "mle"})
-    evidence = nb.explain({"size": [2.0, None, 2.0], "weight": [1002.0, 1002.0, 1e9]})
-    for row, factors in enumerate((3, 2, 3)):
-        found = dict(line.split("  ") for line in evidence.fractions(row).splitlines())
-        assert all(len(text.split(" · ")) == factors for text in found.values())
-    assert f" · {np.exp(evidence.scores[0, 0, 0]):.6g} · " in evidence.fractions(0)
-    assert f"exp({evidence.scores[2, 1, 0]:.6g})" in evidence.fractions(2)
-
-
-def test_counts_of_many_rows_are_written_in_full():
-    nb = book(estimate="mle").fit({"x": ["a", "b"]}, ["yes", "no"], sample_weight=[1_234_567, 2_000_000])
-    evidence = nb.explain({"x": "a"})
-    assert evidence.fractions().splitlines()[0] == "yes  1234567/3234567 · 1234567/1234567"
-    assert "1234567 of 3234567 rows are yes, 2000000 no" in str(evidence)
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
@@ -242,49 +135,6 @@ def test_the_picture_shows_the_lead_of_each_column_and_the_rows_behind_it():
     assert leads["课业"] == pytest.approx(np.log(4 / 9) - np.log(1 / 8))
     strengths = [abs(lead) for lead in leads.values()][1:]
     assert strengths == sorted(strengths, reverse=True)
-
-
-def test_numbers_and_single_values_say_where_the_classes_lie():
-    nb = book().fit({"x": [1.0, 3.0, 10.0, 14.0], "n": [1.0, None, 3.0, 1.0]}, ["a", "a", "b", "b"])
-    assert "2 ± 1 for a, 12 ± 2 for b" in str(nb.explain({"x": 2.5, "n": 2.0}))
-    nb = book().fit({"x": ["a", "a"], "y": ["p", "q"]}, ["yes", "no"])  # x is not called silent: there are rows
-    assert "1 of 1 rows of yes, 1 of 1 of no" in str(nb.explain({"x": "a", "y": "p"}))
-
-
-def test_what_rules_a_class_out_is_reported():
-    evidence = dates(estimate="mle").explain(day(RAINY))
-    line = lines_of(evidence)["天气"]
-    assert line.split()[:4] == ["天气", "雨天", "+∞", "│██████████"]
-    assert line.endswith("2 of 9 rows of 否, 0 of 8 of 是: rules out 是")
-    assert dict(evidence.bars())["天气"] == np.inf
-    assert not evidence.ruled_out[0]
-
-
-def test_where_every_class_is_ruled_out_the_prior_decides_and_that_is_reported():
-    table, labels = {"x": ["p", "p", "q", "q", "q"], "z": ["s", "s", "t", "t", "t"]}, ["a", "a", "b", "b", "b"]
-    nb = book(estimate="mle").fit(table, labels)
-    evidence = nb.explain([{"x": "p", "z": "t"}, {"x": "p", "z": "s"}])
-
-    assert evidence.ruled_out.tolist() == [True, False]
-    assert_allclose(evidence.probabilities[0], [0.4, 0.6])
-    assert_array_equal(nb.classes_[evidence.answer], nb.predict({"x": ["p", "p"], "z": ["t", "s"]}))
-    first, second = str(evidence).split("\n\n")
-    assert first.startswith("Every class is ruled out, so only the prior is left: b (60.0 %) against a (40.0 %)\n")
-    assert "0 of 3 rows of b, 2 of 2 of a: rules out b" in first
-    assert "3 of 3 rows of b, 0 of 2 of a: rules out a" in first
-    assert second.startswith("a (100 %) against b (0 %)\n")
-    assert "Every class is ruled out, so only the prior is left." in evidence._repr_html_()
-
-
-def test_a_column_may_rule_out_both():
-    nb = book(estimate="mle", families={"n": "poisson"}).fit({"n": [0, 0, 0, 4]}, ["a", "a", "b", "c"])
-    evidence = nb.explain({"n": 3}, against="b")
-    assert evidence.classes[evidence.answer[0]] == "c"
-    assert "rules out b" in str(evidence)
-    nb = book(estimate="mle", families={"n": "poisson"}).fit({"n": [0, 0, 0]}, ["a", "a", "b"])
-    evidence = nb.explain({"n": 3})
-    assert "rules out a and b" in str(evidence)
-    assert np.isnan(dict(evidence.bars())["n"])
 
 
 def test_missing_and_unseen_cells_contribute_nothing_unless_they_are_values():
@@ -332,12 +182,6 @@ def test_costs_change_decisions_and_not_the_evidence():
     assert str(nb.explain(day(TODAY))) == before
 
 
-def test_an_infinite_number_is_refused_by_name():
-    nb, _ = learned("numbers", {})
-    with pytest.raises(InvalidInput, match="Row 1, column 'size' holds infinity"):
-        nb.explain({"size": [1.0, np.inf], "weight": [1.0, 2.0]})
-
-
 def test_the_evidence_comes_as_a_frame():
     nb, table = learned("all", {})
     evidence = nb.explain(some(table, [0, 3]))
@@ -353,15 +197,6 @@ def test_the_evidence_comes_as_a_frame():
 
 
 # -- own values and joint terms ----------------------------------------------------------------------------------------
-
-AFAR = {
-    "island": "Dream", "bill_length_mm": 43.0, "bill_depth_mm": None, "flipper_length_mm": 193.0, "body_mass_g": None,
-    "sex": "male", "year": 2009,
-}  # fmt: skip
-
-
-# Either stands next to what joint terms contribute, as the model holds a quadratic term or not.
-OF_ALL = "linear and quadratic terms of all columns", "linear term of all columns"
 
 
 def of_penguins(model="auto", **params):
@@ -396,66 +231,3 @@ def test_parts_add_up_to_the_log_joint(params):
         same = np.flatnonzero(X["sex"] == value)
         assert_allclose(evidence.own[same, at], np.broadcast_to(evidence.own[same[0], at], (len(same), 3)), atol=1e-12)
         assert np.ptp(evidence.own[same[0], at]) < 0.1  # sexes are as frequent in every species
-
-
-def test_counts_stand_next_to_own_values_alone():
-    """73 of 146 rows against 34 of 68 is even: the bar of these counts is none, whatever joint terms say."""
-    nb, X = of_penguins()
-    evidence = nb.explain(AFAR)
-    own, joint = {name: leads for name, *leads in evidence.parts()}["sex"]
-    lines, behind = str(evidence).splitlines(), "73 of 146 rows of Adelie, 34 of 68 of Chinstrap"
-    at = next(at for at, line in enumerate(lines) if line.startswith("sex "))
-
-    assert abs(own) < 0.01 < abs(joint)
-    assert "73 of 146" not in lines[at]
-    assert lines[at + 1].startswith("  own values ")
-    assert lines[at + 1].endswith(behind)
-    assert lines[at + 2].startswith("  joint terms ")
-    assert lines[at + 2].endswith(OF_ALL)
-    for row in range(0, len(X), 50):
-        for line in str(nb.explain(X[row : row + 1])).splitlines()[2:]:
-            assert line.startswith("  own values") or (" rows of " not in line and " ± " not in line), line
-    means = nb.explain(X).scores.mean(axis=0)  # contributions are relative to the average row
-    for name in ("bill_depth_mm", "body_mass_g"):  # missing: it is what the score lacks of that
-        assert_allclose(means[evidence.columns.index(name)], 0, atol=1e-9)
-    page = evidence._repr_html_()  # a notebook shows both parts in the line of their column
-    assert f"own values {signed(own, 3)} ({behind}), joint terms {signed(joint, 3)}" in page
-    assert page.count("own values") == page.count("joint terms") == 7
-
-
-def test_the_textbook_has_no_joint_terms():
-    """Its pictures have one line for each column, and its frame own parts alone."""
-    nb, X = of_penguins("textbook")
-    evidence = nb.explain(X[:2])
-    assert evidence.joint is None
-    assert_array_equal(evidence.own, evidence.scores)
-    assert "own values" not in str(evidence)
-    assert set(pd.DataFrame(evidence.frame())["part"]) == {"base", "own"}
-    assert all(joint == 0 for _, _, joint in evidence.parts())
-
-
-def test_the_command_shows_parts_as_text_and_as_data(tmp_path):
-    of_penguins()[0].save(tmp_path / "m.parquet")
-    pd.DataFrame([AFAR]).to_csv(tmp_path / "new.csv", index=False)
-    asked = ["explain", str(tmp_path / "m.parquet"), str(tmp_path / "new.csv")]
-    text, data = (CliRunner().invoke(main, [*asked, *more]) for more in ([], ["--json"]))
-
-    assert any(terms in text.output for terms in OF_ALL)
-    columns = {column["name"]: column for column in json.loads(data.output)["columns"]}
-    for label, score in columns["sex"]["scores"].items():
-        assert columns["sex"]["own"][label] + columns["sex"]["joint"][label] == pytest.approx(score, abs=1e-9)
-    assert "own" not in next(column for name, column in columns.items() if " × " in name)
-
-
-def test_of_many_columns_the_strongest_are_drawn():
-    """The others have one line together, so that the picture still adds up."""
-    X = np.random.default_rng(0).normal(size=(80, 100))
-    nb = nv.NaiveBayes(model="textbook").fit(X, X[:, 3] > 0)
-    lines = str(nb.explain(X[:1])).splitlines()
-
-    assert len(lines) == 1 + 1 + 30 + 1
-    assert lines[-1].startswith("(70 other columns) ")
-    leads = (re.search(r" ([+−]?[0-9]+[.][0-9]{3}) ", line)[1] for line in lines[1:])
-    shown = sum(float(lead.replace("−", "-")) for lead in leads)
-    joint = nb.predict_joint_log_proba(X[:1])[0]
-    assert shown == pytest.approx(abs(joint[0] - joint[1]), abs=0.05)

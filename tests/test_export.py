@@ -1,57 +1,47 @@
-"""Models as files of any format, what is special about each format, and the command that writes them."""
+"""Exported models give the probabilities of `predict_proba`, whatever program scores the rows."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import subprocess
+import sqlite3
 import sys
+from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from scipy import stats
 
 import naively as nv
-from naively.__main__ import main
-from naively.errors import InvalidInput, InvalidSetting, UnwritableFile
+from naively.cli import main
+from naively.errors import InvalidInput, InvalidSetting, NotInstalled, UnwritableFile
 
-from .export_cases import JavaScript
-from .flat_cases import MORE_TEXTS, fitted, penguin_rows, table_of, text_models
+from .export_cases import DATABASES, SCORERS, Database, opened
+from .flat_cases import (
+    FAMILIES,
+    MODELS,
+    SETTINGS,
+    asked,
+    fitted,
+    joint_model,
+    letters,
+    penguin_rows,
+    plain_rows,
+    table_of,
+)
 from .tables import penguins
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.filterwarnings("error::naively.StaleWarning")]
 
 
 # -- JavaScript, JSON and PMML -----------------------------------------------------------------------------------------
-
-
-def test_a_module_of_single_precision_is_smaller():
-    nb, scorer = nv.NaiveBayes().fit(*penguins()), JavaScript()
-    found = scorer.score(nb, penguin_rows(), single=True)[1]
-    assert np.abs(found - nb.predict_proba(penguin_rows())).max() < 1e-6
-    assert len(nv.export.javascript(nb, single=True)) < len(nv.export.javascript(nb))
-
-
-def test_a_module_holds_texts_and_no_text_ends_a_script_or_a_string():
-    for _, nb in text_models("usual words"):
-        JavaScript().check(nb, [{"text": text} for text in [*MORE_TEXTS, None]])
-    labels = ["</script>", "`${1}`", '"', "\\", "\u2028", "{}", "'"]
-    nb = nv.NaiveBayes(model="textbook").fit({"z{}": labels * 3}, ["a", "b", "{c}"] * 7)
-    assert "</script>" not in nv.export.javascript(nb)
-    JavaScript().check(nb, [{"z{}": label} for label in labels])
-
-
-def test_json_is_that_of_the_flat_model(tmp_path):
-    nb = nv.NaiveBayes().fit(*penguins())
-    assert nv.export.json(nb) == nb.flat().json() == nv.export.json(nb.flat())
-    assert nv.export.json(nb, tmp_path / "flat.json", single=True) == nb.flat().json(single=True)
-    nb.flat().save(tmp_path / "saved.json", single=True)
-    assert (tmp_path / "flat.json").read_bytes() == (tmp_path / "saved.json").read_bytes()
 
 
 def test_fields_of_pmml_are_declared_with_their_types():
@@ -164,15 +154,6 @@ def test_the_ending_of_the_name_is_the_format(tmp_path, penguin_model):
         nv.export.json(nb, tmp_path)
 
 
-def test_functions_stay_functions_whatever_was_imported():
-    program = (
-        "import sys, naively.export, naively as nv; "
-        "print(*(callable(getattr(nv.export, name)) for name in nv.export.__all__), 'sqlglot' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True"] * len(nv.export.__all__) + ["False"]
-
-
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
@@ -191,14 +172,6 @@ def test_the_command_writes_what_the_library_writes(tmp_path, penguin_model):
     assert json.loads(done.stdout) == {"out": str(pmml), "format": "pmml", "bytes": pmml.stat().st_size}
     assert pmml.read_text("utf-8") == nv.export.pmml(nb.set_params(prior="uniform"))
     assert run(penguin_model, "-o", "-", "--format", "json").stdout == nv.export.json(nv.load(penguin_model)) + "\n"
-
-
-def test_costs_that_are_not_exported_give_a_note(tmp_path, penguin_model):
-    path = tmp_path / "costs.parquet"
-    nv.load(penguin_model).set_params(reject=0.2).save(path)
-    done = run(path, "-o", tmp_path / "model.json")
-    assert "Note: the costs of the model are not exported; the answer is the most probable class.\n" in done.stderr
-    assert run(path, "-o", tmp_path / "model.json", "--quiet").stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -236,3 +209,184 @@ def test_texts_are_refused_with_what_can_be_exported(tmp_path):
     assert "Export the model as JavaScript or JSON" in done.stderr
     assert run(path, "-o", tmp_path / "texts.mjs", "--words", "2").exit_code == 0
     assert (tmp_path / "texts.mjs").read_text("utf-8") == nv.export.javascript(nv.load(path).flat(words=2))
+
+
+# -- models as sql -----------------------------------------------------------------------------------------------------
+
+sqlglot = pytest.importorskip("sqlglot", reason="needs sqlglot: pip install sqlglot")
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def engine(request):
+    """Return one database after the other."""
+    with opened(request.param) as database:
+        yield database
+
+
+@lru_cache
+def model_of_penguins(model: str) -> nv.NaiveBayes:
+    return nv.NaiveBayes(model=model).fit(*penguins())
+
+
+# -- cells -------------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_booleans_and_times_may_be_categories_classes_and_cells(engine):
+    days = [datetime.fromisoformat(f"2024-01-{1 + at % 28:02}T{at % 24:02}:30:15.500") for at in range(60)]
+    rows = [{"when": day, "flag": at % 3 == 0, "n": at % 4} for at, day in enumerate(days)]
+    rows.append(dict.fromkeys(rows[0]))
+    for y in ([at % 2 == 0 for at in range(60)], [at % 3 for at in range(60)]):
+        nb = nv.NaiveBayes(families={"n": "categorical"}).fit(pd.DataFrame(rows[:-1]), y)
+        labels, found = engine.score(nb, rows)
+        assert np.abs(found - nb.predict_proba(pd.DataFrame(rows))).max() < 1e-9
+        assert {type(label) for label in labels} <= {type(y[0]), int}  # booleans of SQLite are numbers
+    one = nv.NaiveBayes(model="textbook").fit({"x": [1.0, 2.0]}, ["a", "a"])
+    assert engine.answers(one, [{"x": 1.0}]) == [{"row number": 0, "answer": "a", "probability": 1.0, "P(a)": 1.0}]
+
+
+def test_columns_of_sqlite_may_hold_anything_in_any_collation():
+    """Texts are equal if their characters are; a number may be a text, and a text without digits is missing."""
+    engine = Database("sqlite", sqlite3.connect(":memory:").cursor())
+    nb = nv.NaiveBayes(model="textbook", unseen="smooth").fit({"z": ["a", "b", "a", "B"] * 5}, ["p", "q", "p", "r"] * 5)
+    rows = [{"z": z} for z in ("a", "A", "b", "B", "ä", "a ")]
+    found = [list(answer.values())[3:] for answer in engine.answers(nb, rows, more=" COLLATE NOCASE")]
+    assert np.abs(np.array(found) - nb.predict_proba(rows)).max() < 1e-9
+    nb, row = model_of_penguins("textbook"), penguin_rows()[0]
+    texts, numbers = (
+        [list(answer.values())[1:] for answer in engine.answers(nb, [row | {"bill_length_mm": cell} for cell in cells])]
+        for cells in (("39.1", "", "NA"), (39.1, None, None))
+    )
+    assert texts == numbers
+
+
+# -- names and quotes --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_bigquery_which_cannot_be_run_here_is_written_in_its_own_words(model):
+    query = nv.export.sql(model_of_penguins(model), dialect="bigquery", table="project.set.rows", keep=["id"])
+    (parsed,) = sqlglot.parse(query, dialect="bigquery")
+    assert parsed.named_selects == ["id", "answer", "probability", "P_Adelie", "P_Chinstrap", "P_Gentoo"]
+    assert "FROM `project`.`set`.`rows`" in query
+    assert "[OFFSET(" in query
+    assert "MATERIALIZED" not in query
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+def test_what_sql_cannot_hold_is_refused_in_a_sentence_that_says_what_can_be_exported():
+    texts = nv.NaiveBayes(families={"note": "words"}).fit({"note": ["good day", "bad day"] * 5}, ["p", "n"] * 5)
+    with pytest.raises(InvalidInput, match=r"Column 'note' holds texts.*as JavaScript or JSON") as error:
+        nv.export.sql(texts)
+    assert error.value.column == "note"
+    days = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=10)})
+    times = nv.NaiveBayes(families={"day": "categorical"}).fit(days, ["p", "n"] * 5)
+    with pytest.raises(InvalidInput, match="'day' holds times as categories"):
+        nv.export.sql(times)
+    with pytest.raises(InvalidInput, match="Expected a fitted NaiveBayes or a FlatModel to export, and found str"):
+        nv.export.sql("model.parquet")
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(4, 2001))).add_prefix("x")
+    wide = nv.NaiveBayes(model="textbook").fit(numbers, ["a", "a", "b", "b"])
+    with pytest.raises(InvalidInput, match=r"needs [\d,]+ columns in a step of the query, and sqlite allows 2,000"):
+        nv.export.sql(wide, dialect="sqlite")
+
+
+def test_settings_that_cannot_be_are_refused(monkeypatch):
+    nb = model_of_penguins("textbook")
+    with pytest.raises(InvalidSetting, match=r"dialect='oracle' .* 'duckdb', 'postgres', 'sqlite', 'bigquery'"):
+        nv.export.sql(nb, dialect="oracle")
+    with pytest.raises(InvalidSetting, match=r"two columns 'answer'.*prefix='new_'"):
+        nv.export.sql(nb, keep=["Answer"])
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    with pytest.raises(NotInstalled, match=r'written by sqlglot, .*pip install "naively\[sql\]"'):
+        nv.export.sql(nb)
+
+
+# -- exported models give the probabilities of `predict_proba`, whatever program scores the rows -----------------------
+
+ODD = [
+    "select",
+    'a"b',
+    "it's <&>",
+    "a b",
+    "naïve 名",
+    "x;--",
+    "$1",
+    "%s",
+    "a.b",
+    "`tick`",
+    "back\\slash",
+    "nv_x",
+    "1st",
+]
+
+
+@pytest.fixture(scope="module", params=SCORERS)
+def scorer(request):
+    """Return one program after the other."""
+    if request.param in ("duckdb", "sqlite", "postgres"):
+        pytest.importorskip("sqlglot", reason="needs sqlglot: pip install sqlglot")
+    with opened(request.param) as program:
+        yield program
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_penguins(scorer, model):
+    nb = nv.NaiveBayes(model=model, missing="value").fit(*penguins())
+    scorer.check(nb, [*penguin_rows(), dict.fromkeys(nb.feature_names_in_)])
+
+
+# The terms of the default model are the same for most families, and settings change the numbers of tables alone.
+@pytest.mark.parametrize(
+    ("model", "families"), [*(("textbook", name) for name in FAMILIES), ("auto", "counts"), ("auto", "bins")]
+)
+def test_every_family(scorer, model, families):
+    scorer.check(fitted(table_of(2), model, FAMILIES[families], missing="value"), asked(table_of(2)))
+
+
+@pytest.mark.parametrize(("model", "how"), [*(("textbook", name) for name in SETTINGS), ("auto", "rare values")])
+def test_every_setting(scorer, model, how):
+    scorer.check(fitted(table_of(1), model, {"visits": "poisson"}, **SETTINGS[how]), asked(table_of(1)))
+
+
+def test_terms_of_several_columns(scorer):
+    scorer.check(*joint_model(missing="value"))
+
+
+@pytest.mark.parametrize("classes", [2, 26])
+def test_any_number_of_classes(scorer, classes):
+    scorer.check(*letters(classes))
+
+
+def test_classes_that_are_ruled_out_have_probability_0_and_all_of_them_give_the_prior(scorer):
+    nb = nv.NaiveBayes(model="textbook", estimate="mle", classes=["1", "2", "none"])
+    nb.fit({"a": ["x", "y", "y"], "b": ["p", "q", "q"]}, ["1", "2", "2"])
+    rows = [{"a": "x", "b": "p"}, {"a": "x", "b": "q"}, {"a": None, "b": "q"}, {"a": "new", "b": None}]
+    scorer.check(nb, rows)
+    labels, found = scorer.score(nb, rows)
+    assert labels[1] == "2"
+    assert found[0, 1] < 1e-300  # 0, but for how a runtime computes exp(-inf)
+    assert np.allclose(found[1], [1 / 3, 2 / 3, 0.0], atol=1e-15)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_predict_refuses_contributes_nothing(scorer, model):
+    table = table_of(10)
+    nb = fitted(table, model, {"visits": "poisson"}, unseen="error")
+    row = asked(table)[0]
+    for name, cell in (("visits", -1), ("color", "pink")):  # a negative number of events, and an unseen category
+        with pytest.raises(InvalidInput):
+            nb.predict_proba([row | {name: cell}])
+        found = scorer.score(nb, [row | {name: cell}])[1]
+        assert np.abs(found - nb.predict_proba([row | {name: None}])).max() < 1e-9
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_names_categories_and_classes_of_any_characters(scorer, model):
+    categories = [f"{name}'); DROP TABLE rows; -- ]]> </script>" for name in ODD] + ["", " blank ", "`${1}`", "{}"]
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({name: random.choice(categories, 90) for name in ODD})
+    y = np.array(['cl"ass', "<cl'ass>", "三"])[np.arange(90) % 3]
+    nb = nv.NaiveBayes(model=model, families=dict.fromkeys(ODD, "categorical")).fit(table, y)
+    scorer.check(nb, plain_rows(table))

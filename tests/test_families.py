@@ -1,7 +1,7 @@
-"""Each family is the distribution its name says, under each of its three estimates."""
+"""Each family is the distribution its name says, under each of its three estimates; priors and posteriors."""
 
 import math
-from decimal import Decimal, localcontext
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -10,17 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
-from scipy.optimize import minimize
-from scipy.special import gammaln
-from sklearn import naive_bayes
 
 from naively import Bernoulli, Categorical, Gaussian, Moments, Poisson, Settings, Table, Words
 from naively.counting import arrays as memory
 from naively.errors import InvalidInput, InvalidSetting
-from naively.families import FAMILIES
-from naively.stats import Axis, MomentsAccumulator
+from naively.model.column_parts import empirical_prior, estimate, given_prior, uniform_prior
+from naively.model.scorer import log_posterior, posterior
+from naively.stats import Axis, CountsAccumulator, MomentsAccumulator, TableAccumulator
 
-from .family_cases import CASES, Case, Rows, codes_of
+from .family_cases import CASES, Case, codes_of
 
 ESTIMATES = [Settings(*how) for how in (("mle",), ("map", 1.0), ("map", 3.0), ("bayes", 0.3), ("bayes", 1.0))]
 each_estimate = pytest.mark.parametrize("how", ESTIMATES, ids=lambda how: f"{how.estimate} λ={how.smoothing}")
@@ -55,15 +53,6 @@ def test_probabilities_of_all_values_sum_to_one(case):
     np.testing.assert_allclose(np.exp(lines).sum(axis=0), 1.0, rtol=1e-12)
 
 
-@cases_of("bernoulli")
-def test_a_flag_is_there_or_absent(case):
-    """The two probabilities sum to 1, and so do those of all combinations of flags."""
-    likelihood = case.learn(case.rows())
-    np.testing.assert_allclose(np.exp(likelihood.log_there) + np.exp(likelihood.log_absent), 1.0, rtol=1e-12)
-    everything = case.matrix(np.array(list(product([0.0, 1.0], repeat=len(likelihood.features)))))
-    np.testing.assert_allclose(np.exp(likelihood.log_likelihood(everything)).sum(axis=0), 1.0, rtol=1e-12)
-
-
 @cases_of("words")
 def test_probabilities_of_all_texts_of_a_length_sum_to_one(case):
     likelihood = case.learn(case.rows())
@@ -86,25 +75,6 @@ def test_densities_integrate_to_one(how, epsilon):
             return math.exp(bells.log_likelihood(np.array([[centre + t * width]]))[0, k]) * width
 
         assert quad(density, -np.inf, np.inf, epsabs=1e-11, limit=200)[0] == pytest.approx(1.0, abs=1e-7)
-
-
-@each_estimate
-def test_probabilities_of_all_numbers_of_events_sum_to_one(how):
-    rates = learned(Poisson(), [[3.0], [5.0], [4.0], [1.0], [0.0], [0.0]], [0, 0, 0, 1, 1, 2], how, classes=4)
-    total = np.exp(rates.log_likelihood(np.arange(3000.0)[:, None])).sum(axis=0)
-    np.testing.assert_allclose(total, 1.0, rtol=1e-11)
-
-
-@each_estimate
-@pytest.mark.parametrize("family", [Gaussian(), Poisson()], ids=lambda family: family.name)
-def test_the_further_out_the_less_likely(family, how):
-    """From 5 σ on, or beyond the rate, out to 1e140; below the mean, too."""
-    rates = learned(family, [[1.0], [2.5], [2.0], [2.0], [9.0], [8.0]], [0, 0, 0, 0, 1, 1], how)
-    far = np.array([5.0, 40.0, 1e3, 1e9, 1e20, 1e50, 1e100, 1e140])[:, None]
-    for x in (9.0 + far, 1.0 - far)[: 2 if family.name == "gaussian" else 1]:
-        scores = rates.log_likelihood(x)
-        assert np.isfinite(scores).all()
-        assert (np.diff(scores, axis=0) < 0).all()
 
 
 # -- numbers: Normal-inverse-gamma ------------------------------------------------------------------------------------
@@ -142,21 +112,6 @@ def test_student_t_is_the_integral_over_mean_and_variance():
     assert math.exp(bells.log_likelihood(np.array([[new]]))[0, 0]) == pytest.approx(expected, rel=1e-9)
 
 
-def test_map_is_the_mode_of_the_posterior():
-    """The centre and the variance of `map` maximise the normal-inverse-gamma posterior: b / (a + 3/2)."""
-    x, y, smoothing, prior = prior_and_data()
-    bells = learned(Gaussian(), x[:, None], y, Settings("map", smoothing))
-    for k in (0, 1):
-        found = minimize(
-            lambda at, k=k: -log_joint_density(at[0], math.exp(at[1]), x[y == k], prior),
-            [x[y == k].mean(), 0.0],
-            method="Nelder-Mead",
-            options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000},
-        ).x
-        assert bells.density.centre[0, k] == pytest.approx(found[0], abs=1e-6)
-        assert 0.5 / bells.density.precision[0, k] == pytest.approx(math.exp(found[1]), rel=1e-6)
-
-
 def test_student_t_agrees_with_scipy():
     x, y, smoothing, (m, kappa, a, b) = prior_and_data()
     bells = learned(Gaussian(), x[:, None], y, Settings("bayes", smoothing))
@@ -168,75 +123,6 @@ def test_student_t_agrees_with_scipy():
         bn = b + ((own - mean) ** 2).sum() / 2 + kappa * n * (mean - m) ** 2 / (2 * kn)
         expected = stats.t.logpdf(grid, 2 * an, (kappa * m + n * mean) / kn, math.sqrt(bn / an * (1 + 1 / kn)))
         np.testing.assert_allclose(bells.log_likelihood(grid[:, None])[:, k], expected, rtol=1e-11)
-
-
-def test_a_billion_rows_lose_no_digits():
-    moments = Moments.of([0, 1], [0], n=[[1e12], [1e9]], mean=[[0.0], [1.0]], variance=[[1.0], [1.0]])
-    bells = Gaussian().estimate(moments, np.array([1e12, 1e9]), moments.classes, Settings())
-    got = bells.log_likelihood(np.array([[0.5]]))[0]
-    np.testing.assert_allclose(got, stats.norm.logpdf(0.5, [0.0, 1.0]), atol=1e-8)
-
-
-@settings(deadline=None, max_examples=80)
-@given(
-    cells=st.lists(st.tuples(st.integers(-40, 40), st.integers(0, 2)), min_size=3, max_size=12),
-    unit=st.sampled_from([1e-3, 0.5, 1.8, 60.0, 1e6]),
-    offset=st.sampled_from([-273.15, 0.0, 32.0]),
-    how=st.sampled_from([Settings("bayes", 1.0), Settings("bayes", 0.2), Settings("map", 1.0)]),
-)
-def test_units_of_measurement_do_not_matter(cells, unit, offset, how):
-    """Measuring in a·x + b changes no difference between classes."""
-    x, y = np.array([[float(cell)] for cell, _ in cells]), np.array([k for _, k in cells])
-    new = np.array([[-50.0], [0.3], [17.0], [400.0]])
-
-    def differences(a, b):
-        scores = learned(Gaussian(), a * x + b, y, how, classes=3).log_likelihood(a * new + b)
-        return scores - scores[:, :1]
-
-    np.testing.assert_allclose(differences(unit, offset), differences(1.0, 0.0), rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.parametrize("own", [[4.0], [4.0, 4.0], [4.0, 4.0001]], ids=["one row", "two equal", "two alike"])
-def test_a_small_class_is_not_infinitely_sure(own):
-    others = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-    x, y = np.array(others + own)[:, None], np.array([0] * 9 + [1] * len(own))
-    bells = learned(Gaussian(), x, y, Settings("bayes", 1.0))
-    scale = 1 / (bells.density.precision[0, 1] * (1.0 + len(own)))  # ν = λ + n
-    assert scale > 0.2 * np.var(others)
-    scores = bells.log_likelihood(np.array([[4.5], [5.5]]))
-    assert (np.abs(scores[:, 1] - scores[:, 0]) < 3).all()
-
-
-@each_estimate
-def test_a_constant_column_contributes_nothing_and_one_constant_within_classes_tells_them_apart(how):
-    y = np.array([0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 1])
-    for constant in (0.1, 7.0, -1e8, 1e-200, 0.0):
-        bells = learned(Gaussian(), np.full((11, 1), constant), y, how, classes=4)
-        assert (bells.log_likelihood(np.array([[constant], [constant + 5.0], [-3e7]])) == 0).all()
-    within = learned(Gaussian(), [[0.1]] * 4 + [[0.3]] * 3, np.array([0] * 4 + [1] * 3), how)
-    scores = within.log_likelihood(np.array([[0.1], [0.12], [0.28], [0.3]]))
-    assert np.isfinite(scores).all()
-    assert scores.argmax(axis=1).tolist() == [0, 0, 1, 1]
-
-
-@each_estimate
-def test_epsilon_is_added_to_every_variance(how):
-    """Under `mle` and `map` to the variance, under `bayes` to the squared scale."""
-    x, y = np.array([[1.0], [2.0], [4.0], [8.0], [9.0]]), np.array([0, 0, 0, 1, 1])
-    freedom = np.array([3.0, 2.0]) + how.smoothing if how.estimate == "bayes" else 2.0
-    bells = [learned(Gaussian(epsilon=epsilon), x, y, how).density for epsilon in (0.0, 0.25)]
-    before, after = (1 / (bell.precision[0] * freedom) for bell in bells)
-    np.testing.assert_allclose(after - before, 0.25, rtol=1e-12)
-
-
-@each_estimate
-@pytest.mark.parametrize("family", [Gaussian(), Poisson()], ids=lambda family: family.name)
-def test_missing_values_are_not_scored(family, how):
-    x, y = np.array([[1.0, 5.0], [2.0, np.nan], [4.0, 7.0], [8.0, 1.0], [9.0, 2.0]]), np.array([0, 0, 0, 1, 1])
-    both, one = learned(family, x, y, how), learned(family, x[:, :1], y, how)
-    got = both.log_likelihood(np.array([[3.0, np.nan], [np.nan, np.nan]]))
-    np.testing.assert_allclose(got[:1], one.log_likelihood(np.array([[3.0]])), rtol=1e-12)
-    np.testing.assert_allclose(got[1], 0.0, atol=1e-14)
 
 
 # -- numbers of events ------------------------------------------------------------------------------------------------
@@ -257,19 +143,6 @@ def test_events_follow_poisson_and_the_negative_binomial(smoothing):
             np.testing.assert_allclose(mode[:, k], stats.poisson.logpmf(grid, (a + overall - 1) / (b + 1)), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("rows", "rate"), [(10, 3.0), (1_000, 1_000.0), (10**7, 1_000.0), (10**9, 400.0)])
-def test_many_events_lose_no_digits(rows, rate):
-    moments = Moments.of([0], [0], n=[[rows]], mean=[[rate]], variance=[[rate]])
-    rates = Poisson().estimate(moments, np.array([rows]), moments.classes, Settings("bayes", 1.0))
-    a, b = Decimal(rows * rate + (rows * rate + 0.5) / (rows + 1)), Decimal(rows + 1)
-    with localcontext() as context:
-        context.prec = 40
-        for x in (0, 1, int(rate), int(1.1 * rate) + 5):
-            orders = sum((((a + i) / (i + 1)).ln() for i in range(x)), Decimal(0))
-            exact = orders + a * (b / (b + 1)).ln() - x * (b + 1).ln()
-            assert rates.log_likelihood(np.array([[float(x)]]))[0, 0] == pytest.approx(float(exact), rel=1e-12)
-
-
 def test_negative_numbers_of_events_are_refused():
     rates = learned(Poisson(), [[3.0], [5.0]], [0, 1])
     with pytest.raises(InvalidInput, match=r"Row 1, column 0 holds -2; .*cannot be negative.*'gaussian'"):
@@ -285,50 +158,6 @@ def test_negative_numbers_of_events_are_refused():
 rng = np.random.default_rng(11)
 X, Y = rng.poisson(0.7, (60, 7)), rng.integers(0, 3, 60)
 X[:, 6] = 0
-ROWS = Rows(X.astype(float), Y, np.ones(60))
-
-
-@pytest.mark.parametrize("alpha", [1e-3, 1.0, [0.1, 0.2, 0.3, 1, 2, 3, 4]], ids=str)
-@pytest.mark.parametrize("norm", [None, False, True], ids=["multinomial", "complement", "complement, norm"])
-def test_words_agree_with_scikit_learn(norm, alpha):
-    complement, given = norm is not None, np.asarray(alpha) if np.ndim(alpha) else alpha
-    ours = Case(Words(complement=complement, norm=bool(norm)), Settings("bayes", alpha)).learn(ROWS)
-    theirs = naive_bayes.ComplementNB(alpha=given, norm=norm) if complement else naive_bayes.MultinomialNB(alpha=given)
-    np.testing.assert_allclose(ours.weights[:3], theirs.fit(X, Y).feature_log_prob_, rtol=1e-12)
-
-
-@pytest.mark.parametrize("alpha", [1e-3, 1.0])
-def test_flags_and_categories_agree_with_scikit_learn(alpha):
-    """P(there) and P(value | class) are scikit-learn's feature_log_prob_, and so are the joint scores."""
-    ours = Case(Bernoulli(), Settings("bayes", alpha)).learn(ROWS)
-    theirs = naive_bayes.BernoulliNB(alpha=alpha, fit_prior=False).fit(X, Y)
-    np.testing.assert_allclose(ours.log_there[:3], theirs.feature_log_prob_, rtol=1e-12)
-    joint = theirs.predict_joint_log_proba(X) + np.log(3)
-    np.testing.assert_allclose(ours.log_likelihood(X.astype(float))[:, :3], joint, rtol=1e-11)
-    theirs = naive_bayes.CategoricalNB(alpha=alpha).fit(X, Y)
-    for j in range(7):
-        n = np.zeros((3, X[:, j].max() + 1))
-        np.add.at(n, (Y, X[:, j]), 1.0)
-        table = Table(Axis.numbered(3), Axis.numbered(n.shape[1]), n)
-        (ours,) = Categorical().estimate(table, np.bincount(Y), table.classes, Settings("bayes", alpha)).tables
-        np.testing.assert_allclose(ours.log_p, theirs.feature_log_prob_[j], rtol=1e-12, atol=1e-15)
-
-
-@pytest.mark.parametrize("how", [Settings("mle"), Settings("bayes", 1.0)], ids=["mle", "bayes"])
-def test_texts_agree_with_scipys_multinomial(how):
-    x = X[:, :6].astype(float)
-    ours = Case(Words(), how).learn(Rows(x, Y, np.ones(60)))
-    n = np.eye(3)[Y].T @ x + (how.estimate == "bayes")
-    for k in range(3):
-        expected = stats.multinomial.logpmf(x, x.sum(axis=1), n[k] / n[k].sum())
-        np.testing.assert_allclose(ours.log_likelihood(x)[:, k], expected, rtol=1e-10, atol=1e-10)
-
-
-def test_fractions_of_words_extend_the_factorial():
-    x = np.array([[0.5, 1.25, 0.0]])
-    words = estimated(Words(), Axis.numbered(3), [[1.5, 2.0, 0.25], [0.0, 1.0, 3.0]])
-    expected = gammaln(2.75) - gammaln(1.5) - gammaln(2.25) + words.log_p @ x[0]
-    np.testing.assert_allclose(words.log_likelihood(x)[0], expected, rtol=1e-12)
 
 
 # -- settings ---------------------------------------------------------------------------------------------------------
@@ -372,30 +201,6 @@ def test_missing_and_unseen_labels():
         scores(None, missing="value", unseen="error")
     with pytest.raises(InvalidInput, match=r"Row 1 holds a value that was not seen.*unseen='skip'.*'smooth'"):
         scores("x", "new", unseen="error")
-
-
-def test_a_part_of_a_row_can_rule_a_class_out():
-    flags = estimated(Bernoulli(threshold=None), Axis.numbered(2), [[0.0, 2.0], [1.0, 1.0]], estimate="mle")
-    got = flags.log_likelihood(np.array([[0.25, 1.0], [0.0, 0.75], [0.0, 1.0], [1.0, 0.0]]))
-    assert got[:, 0].tolist() == [-np.inf, -np.inf, 0.0, -np.inf]
-    np.testing.assert_allclose(got[:, 1], 2 * np.log(0.5))
-
-
-def test_a_normed_complement_over_one_word_contributes_nothing():
-    """The weights of a class sum to 1 unless a single word is possible, which then tells nothing."""
-    words = estimated(Words(complement=True, norm=True), Axis.declared(["only"]), [[3.0], [2.0]])
-    assert words.log_likelihood(np.array([[4.0]])).tolist() == [[0.0, 0.0]]
-
-
-def test_a_family_may_have_its_own_smoothing():
-    """A column's own λ replaces the model's."""
-    for case in CASES:
-        if case.settings.estimate == "bayes" and case.settings.smoothing == 4.0:
-            rows = case.rows()
-            own = type(case.family)(**{**vars(case.family), "smoothing": 4.0})
-            settings = Settings("bayes", 1.0, case.settings.missing, case.settings.unseen)
-            a, b = case.learn(rows), Case(own, settings, case.declared, case.as_sparse).learn(rows)
-            assert (a.log_likelihood(case.read(a, rows)) == b.log_likelihood(case.read(b, rows))).all()
 
 
 def of_case(family, **how):
@@ -476,8 +281,84 @@ def test_a_family_says_in_a_sentence_what_it_learned(family, statistic, said):
     assert getattr(likelihood, "tables", [likelihood])[0].describe("x") == said
 
 
-def test_every_family_has_a_name_and_is_a_value():
-    for name, family in FAMILIES.items():
-        assert family.name == name
-        assert family() == family()
-        assert family(smoothing=2.0) != family()
+# -- priors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "imagined"),
+    [
+        (Settings("mle", 9.0), 0),
+        (Settings("bayes", 0.0), 0),
+        (Settings("bayes", 0.5), Fraction(1, 2)),
+        (Settings("bayes", 1.0), 1),
+        (Settings("map", 1.0), 0),
+        (Settings("map", 3.0), 2),
+    ],
+    ids=lambda part: f"{part.estimate} λ={part.smoothing}" if isinstance(part, Settings) else "",
+)
+def test_the_empirical_prior_is_the_smoothed_proportion_of_the_rows(how, imagined):
+    """P(class) = (n + λ') / (N + K·λ') with λ' of 0, λ - 1 or λ pseudo-counts."""
+    rows = [6, 0, 11]
+    expected = [float(Fraction(n + imagined, 17 + 3 * imagined)) for n in rows]
+    np.testing.assert_allclose(np.exp(empirical_prior(np.array(rows, float), how)), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        ([0.5, 0.5], "Number of priors must match number of classes. Found 2 for 3 classes"),
+        ([[0.5, 0.25, 0.25]], "Number of priors must match number of classes"),
+        ([0.5, 0.5, 0.5], "The sum of the priors should be 1. Found 1.5; divide them by it"),
+        ([1.5, -1.0, 0.5], "Priors must be non-negative. Found -1"),
+        ([np.nan, 0.5, 0.5], "Priors must be non-negative. Found nan"),
+        ([np.inf, 0.5, 0.5], "The sum of the priors should be 1. Found inf"),
+    ],
+)
+def test_what_is_no_prior_is_refused(prior, words):
+    with pytest.raises(InvalidSetting, match=words):
+        given_prior(prior, 3)
+
+
+# -- several columns --------------------------------------------------------------------------------------------------
+
+N, CLASSES = 40, Axis.declared(["ham", "spam", "egg"])
+
+
+# -- the posterior ----------------------------------------------------------------------------------------------------
+
+score = st.one_of(st.floats(-1e6, 1e6), st.floats(-5, 5), st.just(-np.inf))
+
+
+@settings(deadline=None)
+@given(lines=st.lists(st.lists(score, min_size=3, max_size=3), min_size=1, max_size=5))
+def test_the_posterior_sums_to_one_and_is_the_proportion_of_each_class(lines):
+    """P(class | row) is exp(joint) over its sum; its logarithm is log_posterior."""
+    joint, prior = np.array(lines), np.log([0.5, 0.25, 0.25])
+    p, log_p = posterior(joint, prior), log_posterior(joint, prior)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    for row, line in enumerate(joint):
+        ahead = line - line.max() if line.max() > -np.inf else prior
+        expected = ahead - np.log(np.exp(ahead).sum())
+        np.testing.assert_allclose(log_p[row], expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(p[row], np.exp(expected), rtol=1e-9, atol=1e-300)
+    assert (joint == np.array(lines)).all()
+
+
+def test_fifty_thousand_flags_do_not_underflow():
+    """The product of 50,000 probabilities is far below the smallest number; the posterior is not."""
+    columns, classes = 50_000, Axis.numbered(2)
+    accumulator = CountsAccumulator(classes, {"x": TableAccumulator(classes, Axis.numbered(columns), 0.0)})
+    x = np.random.default_rng(1).random((6, columns)) < 0.5
+    memory.add(accumulator, {"x": x}, np.array([0, 0, 0, 1, 1, 1], np.int32))
+    model = estimate(accumulator.value(), {"x": Bernoulli()}, Settings(), uniform_prior(2))
+    none = np.zeros((1, columns), dtype=bool)
+    joint = model.log_joint({"x": np.vstack([x, none])})
+    p = posterior(joint, model.log_prior)
+    assert (joint < -20_000).all()
+    assert (np.exp(joint) == 0).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    assert p[:6].argmax(axis=1).tolist() == [0, 0, 0, 1, 1, 1]
+    exact = [[float(Fraction(int(n) + 1, 5)) for n in line] for line in accumulator.columns["x"].n]
+    for row, line in enumerate(np.vstack([x, none])):
+        expected = [np.log(np.where(line, q, 1 - np.array(q))).sum() + np.log(0.5) for q in exact]
+        np.testing.assert_allclose(joint[row], expected, rtol=1e-11)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import naively as nv
@@ -75,17 +72,6 @@ def refused(path):
     assert "\n" not in str(caught.value)
 
 
-def test_parts_come_last_each_a_row_of_its_own(path):
-    table = pq.read_table(path).to_pydict()
-    places = [at for at, name in enumerate(table["column"]) if (name or "").startswith("(part)")]
-    assert places == list(range(len(table["column"]) - len(places), len(table["column"])))
-    assert [at for at, data in enumerate(table["data"]) if data is not None] == places
-    for at in places:
-        assert pa.ipc.open_stream(table["data"][at]).read_all().num_columns > 0  # any reader of Arrow reads it
-    said = json.loads(pq.ParquetFile(path).metadata.metadata[b"naively"])
-    assert [table["column"][at] for at in places] == [f"(part) {name}" for name in said["parts"]]
-
-
 def test_a_file_that_is_sealed_again_is_the_same(path):
     nb = nv.load(path)
     again = nv.load(with_table(path, "rows", lambda columns, said: None))
@@ -132,21 +118,6 @@ def test_a_part_that_is_not_there_is_refused(path, name):
         groups[:] = [group for group in groups if group[0]["column"] != f"(part) {name}"]
 
     refused(reforged(path, said, rows))
-
-
-LISTED = {
-    "one less": lambda parts: parts.pop(),
-    "one more": lambda parts: parts.append("more"),
-    "one twice": lambda parts: parts.append(parts[0]),
-    "another order": lambda parts: parts.reverse(),
-    "another name": lambda parts: parts.__setitem__(0, "pairs"),
-    "a number": lambda parts: parts.__setitem__(0, 3),
-}
-
-
-@pytest.mark.parametrize("change", LISTED)
-def test_parts_that_are_not_those_of_the_footer_are_refused(path, change):
-    refused(reforged(path, said=lambda footer: LISTED[change](footer["parts"])))
 
 
 @pytest.mark.parametrize("name", ["joint", "words of text", "rows"])
@@ -367,30 +338,3 @@ FORGED_ROWS = {
 @pytest.mark.parametrize("change", FORGED_ROWS)
 def test_rows_that_cannot_be_ours_are_refused(path, change):
     refused(with_table(path, "rows", FORGED_ROWS[change]))
-
-
-SPARSE = {
-    "a place beyond the width": lambda cells: cells.update(place=pa.array([9] * len(cells["place"]), pa.int32())),
-    "a negative place": lambda cells: cells.update(place=pa.array([-1] * len(cells["place"]), pa.int32())),
-    "half a place": lambda cells: cells.update(place=pa.array([0.5] * len(cells["place"]))),
-    "a missing value": lambda cells: cells.update(value=pa.array([None] * len(cells["value"]), pa.int64())),
-    "values of texts": lambda cells: cells.update(value=pa.array(["2"] * len(cells["value"]))),
-    "values not finite": lambda cells: cells.update(value=pa.array([np.nan] * len(cells["value"]))),
-}
-
-
-@pytest.mark.parametrize("change", SPARSE)
-def test_sparse_vectors_that_cannot_be_ours_are_refused(tmp_path, change):
-    from scipy import sparse
-
-    path = tmp_path / "m.parquet"
-    nv.NaiveBayes().fit({"bag": sparse.csr_array(X["bag"]), "sky": X["sky"]}, Y).save(path, rows=True)
-
-    def forge(columns, said):
-        lists = columns["bag"]
-        cells = {name: lists.values.field(name) for name in ("place", "value")}
-        SPARSE[change](cells)
-        struct = pa.StructArray.from_arrays(list(cells.values()), list(cells))
-        columns["bag"] = pa.LargeListArray.from_arrays(lists.offsets, struct)
-
-    refused(with_table(path, "rows", forge))

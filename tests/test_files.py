@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 import naively as nv
 from naively.counting import files as engine
-from naively.data import encoding as block
 from naively.data.target import arrow_target
 from naively.errors import InvalidSetting
 from naively.estimator import cross_validation
@@ -23,7 +22,7 @@ from naively.files import file as read
 from naively.judge.stratified_folds import StratifiedFolds
 
 from . import file_cases as cases
-from .textbook import book
+from .tables import book
 
 ROWS = cases.table()
 FEATURES = [name for name in ROWS.column_names if name not in ("label", "weight")]
@@ -61,51 +60,6 @@ def test_every_engine_counts_the_same(source):
 
     assert found == whole
     assert found.schema == whole.schema
-
-
-@each_reader
-def test_every_engine_weighs_rows_alike(source):
-    assert counted(source, weight="weight") == counted(ROWS, weight="weight")
-
-
-@each_reader
-def test_every_engine_fits_the_same_model(source):
-    nb, there = book(families={"visits": "poisson"}), book(families={"visits": "poisson"})
-    there.fit(ROWS.drop(["weight"]), target="label")
-    if isinstance(source, pa.Table):
-        nb.fit(source.drop(["weight"]), target="label")
-    else:
-        nv.fit_files(nb, source, "label", ignore=["weight"])
-
-    assert nb.counts_ == there.counts_
-    assert nb.schema_ == there.schema_
-    assert nb.schema_.hints == there.schema_.hints
-    assert_array_equal(nb.classes_, there.classes_)
-    assert_allclose(nb.predict_proba(source), there.predict_proba(ROWS), rtol=1e-12)
-    assert_array_equal(nb.predict(source), there.predict(ROWS))
-    assert_allclose(nb.score_samples(source), there.score_samples(ROWS), rtol=1e-12)
-
-
-@each_reader
-def test_every_engine_explains_and_leaves_out_alike(source):
-    nb = book().fit(ROWS.drop(["weight"]), target="label")
-
-    assert_array_equal(nb.explain(source).scores, nb.explain(ROWS).scores)
-    here = nb.leave_one_out(source, target="label")
-    there = nb.leave_one_out(ROWS.drop(["weight"]), target="label")
-    assert_array_equal(here.posterior, there.posterior)
-    assert_array_equal(here.truth, there.truth)
-
-
-@each_reader
-def test_rows_of_a_file_are_forgotten_and_learned_again(source):
-    nb = book().fit(ROWS.drop(["weight"]), target="label")
-    whole = nb.counts_
-    nb.partial_fit(source if not isinstance(source, pa.Table) else ROWS.drop(["weight"]), target="label")
-
-    assert nb.counts_ == whole * 2
-    nb.forget(source if not isinstance(source, pa.Table) else ROWS.drop(["weight"]), target="label")
-    assert nb.counts_ == whole
 
 
 def test_blocks_are_the_same_however_the_reader_cuts(tmp_path, monkeypatch):
@@ -148,13 +102,6 @@ def test_names_of_folders_are_columns(tmp_path):
     assert nv.count(numbers, target="label").columns["year"].mean[0, 0] > 2023.5
 
 
-def test_columns_are_found_by_name_in_every_file(tmp_path):
-    cases.write_csv(tmp_path / "a.csv", ROWS.slice(0, 200))
-    cases.write_csv(tmp_path / "b.csv", ROWS.slice(200).select(ROWS.column_names[::-1]), delimiter=";")
-
-    assert nv.count(tmp_path / "*.csv", target="label") == nv.count(ROWS, target="label")
-
-
 def test_what_is_piped_in_is_read(tmp_path, monkeypatch):
     data = cases.gzipped(cases.write_csv(tmp_path / "t.csv", ROWS)).read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
@@ -162,20 +109,6 @@ def test_what_is_piped_in_is_read(tmp_path, monkeypatch):
 
     assert nv.count(file, target="label") == nv.count(ROWS, target="label")
     assert file.paths == ("-",)
-
-
-def test_a_limit_holds_over_all_files(tmp_path):
-    folder = cases.write_parts(tmp_path / "parts", ROWS)
-    for limit in (1, 99, 100, 101, 250, 1000):
-        for source in (folder, cases.write_parquet(tmp_path / "t.parquet", ROWS)):
-            assert nv.count(nv.File(source, limit=limit), target="label").rows.sum() == min(limit, 400)
-
-
-def test_a_file_is_a_value(tmp_path):
-    """It reads nothing, and equal ones are equal."""
-    assert nv.File("nowhere.csv") == nv.File("nowhere.csv")
-    with pytest.raises(AttributeError):
-        nv.File("nowhere.csv").path = "x"
 
 
 # -- what columns are ------------------------------------------------------------------------------------------------
@@ -208,39 +141,6 @@ def test_types_follow_from_how_cells_are_written(tmp_path):
         "nothing": "text",
     }
     assert types_of(path, null=[""])["whole"] == "text"
-
-
-@pytest.mark.parametrize("day", ["2024-02-30", "2024-13-01", "20240101", "01/02/2024"])
-def test_what_is_no_day_of_the_calendar_stays_text(day, tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(f"x,y\n{day},a\n{day},b\n")
-    assert types_of(path)["x"] in ("text", "whole")
-
-
-def test_what_shall_be_categories_stays_as_written(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("zip,y\n" + "10,a\n7,b\n" * 3 + "007,a\nB2,b\n")
-    nb = book(families={"zip": "categorical"}).fit(path, target="y")
-
-    assert nb.counts_.columns["zip"].values.labels == ("007", "10", "7", "B2")
-    assert_array_equal(nb.predict([{"zip": "10"}, {"zip": "B2"}]), ["a", "b"])
-
-
-def test_whole_numbers_may_turn_out_to_have_fractions(tmp_path, monkeypatch):
-    monkeypatch.setattr(columns, "LOOKED_AT", 4)
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n" + "10,a\n7,b\n" * 3 + "0.5,a\n")
-
-    assert nv.count(path, target="y").columns["x"].mean[0, 0] == (30 + 0.5) / 4
-
-
-def test_labels_keep_their_type(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n1,0\n2,1\n1,0\n")
-    nb = book().fit(path, target="y")
-
-    assert nb.classes_.dtype == np.int64
-    assert nb.predict(path).tolist() == [0, 1, 0]
 
 
 def test_a_model_reads_files_by_what_it_learned(tmp_path):
@@ -351,36 +251,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         assert rows == 500_000 * copies
         peaks.append(peak)
     assert peaks[1] < 1.35 * peaks[0]
-
-
-SCORED_FIT = """
-import sys
-import naively as nv
-nb = nv.NaiveBayes(n_jobs=2)  # each thread that reads has a buffer
-done = nv.fit_files(nb, sys.argv[1], "y", cv=5)
-done.scores.to_dict(), done.textbook_scores.to_dict()
-peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(done.rows, len(done.scores.truth), peak, nb.fitted_.weights is not None)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is read from /proc")
-def test_a_scored_fit_of_many_rows_takes_bounded_memory(tmp_path):
-    """With the scores of all rows of this file, and of its folds apart, it took 1.2 GiB."""
-    path, some = tmp_path / "t.csv", 100_000
-    text = "".join(f"c{i * 7919 % 2000},{i * 31 % 997 / 8},{'abc'[i * 13 % 101 % 3]}\n" for i in range(some))
-    path.write_text("city,x,y\n" + text * 20)
-    done = subprocess.run([sys.executable, "-c", SCORED_FIT, str(path)], capture_output=True, text=True, check=True)
-    rows, scored, peak, joint = done.stdout.split()
-
-    assert (int(rows), joint) == (20 * some, "True")
-    assert 100_000 < int(scored) <= cross_validation.SCORED
-    assert int(peak) < 512 * 1024
-
-
-def test_blocks_are_what_memory_counts_at_once():
-    assert read.ROWS == block.ROWS
 
 
 # -- one path ----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import naively as nv
-from naively.errors import InvalidInput, InvalidSetting, UnwritableFile
+from naively.errors import InvalidInput, InvalidSetting
 from naively.flat import SCORER
 
 from .flat_cases import (
@@ -24,7 +24,6 @@ from .flat_cases import (
     MORE_TEXTS,
     SETTINGS,
     TEXT_FAMILIES,
-    TEXTS,
     asked,
     fitted,
     joint_model,
@@ -173,20 +172,6 @@ def test_a_class_that_is_ruled_out_has_probability_0_and_a_row_that_rules_out_al
     scorer.check(both, [{"a": "x", "b": "q"}])
 
 
-@each_model
-def test_events_that_a_class_never_had_rule_it_out_as_the_model_does(scorer, model):
-    table = table_of(4)
-    table["visits"] = np.where(table["class"] == "low", 0, table["visits"])
-    table["grade"] = np.where(table["class"] == "mid", 0, table["grade"])
-    scorer.check(fitted(table, model, {"visits": "poisson", "grade": "poisson"}, estimate="mle"), asked(table))
-
-
-@each_model
-def test_a_calibrated_model_is_flattened_with_its_calibration(scorer, model):
-    table = table_of(5, 300)
-    scorer.check(fitted(table, model).calibrate(table.drop(columns="class"), table["class"]), asked(table))
-
-
 @pytest.mark.parametrize("classes", [2, 3, 5, 13, 26])
 def test_any_number_of_classes_can_be_flattened(scorer, classes):
     nb, rows = letters(classes)
@@ -204,30 +189,6 @@ def test_terms_of_several_columns_are_in_the_flat_model(scorer, how):
     nb, rows = joint_model(**how)
     scorer.check(nb, rows)
     scorer.check(nb, rows, single=True)
-
-
-def test_labels_of_any_type_are_read_from_json(scorer):
-    labels = {"flag": [True, False] * 20, "number": [1, 2, 3, 4] * 10, "share": [0.5, 1.0, 1.5, 2.5] * 10}
-    table = pd.DataFrame(labels | {"class": [0, 1, 1, 0] * 10})
-    families = dict.fromkeys(("number", "share"), "categorical")
-    for model in MODELS:
-        nb = nv.NaiveBayes(model=model, families=families).fit(table, target="class")
-        scorer.check(nb, plain_rows(table[list(labels)]))
-
-
-def test_times_are_numbers_of_seconds(scorer):
-    days = pd.date_range("2024-01-01", periods=40, freq="36h")
-    nb = nv.NaiveBayes().fit({"when": days}, ["a"] * 20 + ["b"] * 20)
-    found = scorer.probabilities(nb, [{"when": day.timestamp()} for day in days])
-    assert np.abs(found - nb.predict_proba({"when": days})).max() < 1e-9
-
-
-def test_texts_that_stand_for_no_value_are_missing(scorer, tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("sky,go\n" + "rain,no\nsun,yes\nNA,no\n?,yes\n" * 5, encoding="utf-8")
-    nb = nv.NaiveBayes().fit(path, target="go")
-    assert "NA" in nb.flat().content["columns"][0]["no_value"]
-    scorer.check(nb, [{"sky": "NA"}, {"sky": "?"}, {"sky": None}, {"sky": "rain"}])
 
 
 cells = st.one_of(st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
@@ -270,13 +231,6 @@ def test_contributions_of_columns_and_pairs_are_those_of_explain(in_browser, mod
             assert not found
 
 
-@each_model
-def test_contributions_of_texts_are_those_of_explain(in_browser, model):
-    nb, rows = dict(text_models("usual words"))[model], [{"text": text} for text in MORE_TEXTS]
-    for row, (_, found) in zip(rows, in_browser.parts(nb, rows), strict=True):
-        assert np.abs(differences(found["text",]) - differences(nb.explain(row).scores[0, 0])).max() < 1e-9
-
-
 # -- texts ------------------------------------------------------------------------------------------------------------
 
 
@@ -292,13 +246,6 @@ def test_words_rule_classes_out_where_frequencies_are_taken_as_they_are(scorer, 
     nb.fit({"text": ["good day", "good night", "bad day", "bad bad luck"]}, ["p", "p", "n", "n"])
     texts = ("good", "bad day", "good bad", "day", "", "luck night", "good day night")
     scorer.check(nb, [{"text": text} for text in texts])
-
-
-def test_texts_with_other_columns_are_in_one_flat_model(scorer):
-    table = table_of(7, len(TEXTS) * 4).assign(text=TEXTS * 4)
-    rows = [row | {"text": text} for row, text in zip(asked(table), MORE_TEXTS, strict=False)]
-    for model in MODELS:
-        scorer.check(fitted(table, model, {"text": "words"}), rows)
 
 
 @settings(max_examples=60, deadline=None)
@@ -317,27 +264,7 @@ def test_any_text_is_split_as_the_model_splits_it(text):
     assert counts == {reader.names([number])[0]: n for number, n in tokens.items()}
 
 
-def test_only_the_words_of_most_texts_are_kept_if_asked_for():
-    nb = dict(text_models("usual words"))["auto"]
-    whole, part = (nb.flat(words=most).content["columns"][0] for most in (None, 5))
-    assert (len(part["words"]), whole["left_out"]) == (5, 0)
-    assert part["left_out"] == len(whole["words"]) - 5
-    assert {"good", "day"} <= set(part["words"])
-    table = nb.flat(words=5).content["terms"][0]["table"]
-    places = [whole["words"].index(word) for word in part["words"]]
-    assert np.array_equal(table, nb.flat().content["terms"][0]["table"][places])
-
-
 # -- the format -------------------------------------------------------------------------------------------------------
-
-
-def test_a_file_holds_what_to_json_returns(tmp_path):
-    flat, path = letters(3)[0].flat(), tmp_path / "flat.json"
-    flat.save(path)
-    assert json.loads(path.read_text(encoding="utf-8")) == flat.to_json() == json.loads(flat.json())
-    assert [flat.content[name] for name in ("format", "version", "model")] == ["naively flat model", 1, "default"]
-    with pytest.raises(UnwritableFile, match="Cannot save to"):
-        flat.save(tmp_path / "nowhere" / "flat.json")
 
 
 def test_single_precision_rounds_tables_of_scores_and_nothing_else():
@@ -348,12 +275,6 @@ def test_single_precision_rounds_tables_of_scores_and_nothing_else():
     assert ("table", "f4") in kinds
     assert ("density", "f4") not in kinds
     assert len(flat.json(single=True)) < len(flat.json())
-
-
-def test_scores_are_relative_to_the_first_class_where_none_is_infinite():
-    assert {term["table"].shape[-1] for term in letters(3)[0].flat().content["terms"]} == {2}
-    ruled = nv.NaiveBayes(model="textbook", estimate="mle").fit({"sky": ["rain", "sun"]}, ["in", "out"])
-    assert ruled.flat().content["terms"][0]["table"].shape == (2, 2)
 
 
 def test_the_target_and_the_classes_are_named_and_what_is_refused_is_said():
@@ -382,10 +303,3 @@ def test_what_tables_cannot_hold_is_an_error_with_its_column():
         assert error.value.column == "text"
     with pytest.raises(InvalidSetting, match="no number of words"):
         letters(2)[0].flat(words=-1)
-
-
-def test_a_model_that_learned_more_rows_is_flattened_as_it_predicts():
-    table = table_of(11, 400)
-    nb = nv.NaiveBayes()
-    for part in (table[:200], table[200:210], table[210:400]):
-        Scorer(None).check(nb.partial_fit(part, target="class"), asked(table))

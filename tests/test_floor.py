@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, softmax
 
 import naively as nv
-from naively import _kernels as kernels
 from naively.model.default.model import DefaultModel
 from naively.model.recipe import RECIPE
 from naively.model.scorer import log_posterior, posterior
@@ -99,29 +97,7 @@ def test_probabilities_are_the_softmax_mixed_with_the_prior(case):
     assert_allclose(nb.predict_proba(X).sum(axis=1), 1.0, rtol=0, atol=1e-12)
 
 
-def test_one_row_has_the_probabilities_it_has_among_many(case):
-    nb, X, _, floor = case
-    many = nb.predict_proba(X)
-    for at in (0, 7, len(X) - 1):
-        row = X.iloc[at].to_dict()
-        assert_allclose(nb.predict_proba(row)[0], many[at], rtol=0, atol=1e-12)
-        assert_allclose(nb.predict_proba(row), mixed(nb.predict_joint_log_proba(row), floor), rtol=0, atol=1e-12)
-        assert nb.predict(row)[0] == nb.classes_[many[at].argmax()]
-
-
-def test_log_probabilities_and_classes_follow_from_the_probabilities(case):
-    nb, X, _, _ = case
-    p = nb.predict_proba(X)
-    assert_allclose(nb.predict_log_proba(X), np.log(p), rtol=1e-12, atol=1e-12)
-    assert_array_equal(nb.predict(X), nb.classes_[p.argmax(axis=1)])
-
-
-def test_explanations_have_the_floor(case):
-    nb, X, _, floor = case
-    evidence = nb.explain(X)
-    assert_allclose(evidence.probabilities, nb.predict_proba(X), rtol=0, atol=1e-9)
-    assert_allclose(evidence.floor, floor, rtol=1e-9)
-    assert_array_equal(evidence.answer, nb.predict_proba(X).argmax(axis=1))
+# -- no class is impossible --------------------------------------------------------------------------------------------
 
 
 def test_rows_without_their_fold_have_the_floor_of_the_other_rows():
@@ -137,9 +113,6 @@ def test_rows_without_their_fold_have_the_floor_of_the_other_rows():
         assert (bare < floor).any()
 
 
-# -- no class is impossible --------------------------------------------------------------------------------------------
-
-
 def test_no_probability_is_below_its_floor():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 10, (300, 5)), columns=list("abcde"))
@@ -153,27 +126,6 @@ def test_no_probability_is_below_its_floor():
     assert_array_equal(nb.predict(far)[:2], [False, True])
 
 
-def test_the_floor_falls_with_the_rows():
-    sums = [fitted(*table(rows)).fitted_.model.scorer.floor.sum() for rows in (60, 120, 480)]
-    assert_allclose(sums, [0.1 / 61, 0.1 / 121, 0.1 / 481], rtol=1e-12)
-
-
-def test_the_floor_follows_the_rows_that_come_and_go():
-    X, y = table(400)
-    nb = fitted(X[:200], y[:200]).partial_fit(X[200:], y[200:])
-    nb.predict(X)  # half of the rows are new: the model is fitted again
-    assert_allclose(nb.fitted_.model.scorer.floor, floors(y), rtol=1e-12)
-    nb.forget(X[:200], y[:200]).predict(X)
-    assert_allclose(nb.fitted_.model.scorer.floor, floors(y[200:]), rtol=1e-12)
-
-
-def test_a_set_prior_moves_the_floor_of_a_fitted_model():
-    X, y = table()
-    nb = fitted(X, y)
-    nb.prior = [0.2, 0.8]
-    assert_allclose(nb.predict_proba(X), mixed(nb.predict_joint_log_proba(X), floors(y, prior=[0.2, 0.8])), atol=1e-12)
-
-
 def test_the_textbook_model_has_none():
     X, y = table()
     nb = nv.NaiveBayes(model="textbook").fit(X, y)
@@ -183,16 +135,6 @@ def test_the_textbook_model_has_none():
     far = {"x": 1e4, "z": None, "label": None}
     assert_allclose(nb.predict_log_proba(far)[0], log_softmax(nb.predict_joint_log_proba(far)[0]))
     assert nb.predict_log_proba(far).min() < -100
-
-
-def test_files_and_pickles_keep_the_floor(tmp_path):
-    X, y = table()
-    nb = fitted(X, y, prior="uniform")
-    nb.save(tmp_path / "model.parquet")
-    for twin in (nv.load(tmp_path / "model.parquet"), pickle.loads(pickle.dumps(nb.fitted_))):
-        model = (twin if isinstance(twin, type(nb.fitted_)) else twin.fitted_).model
-        assert_array_equal(model.scorer.floor, nb.fitted_.model.scorer.floor)
-    assert_array_equal(nv.load(tmp_path / "model.parquet").predict_proba(X), nb.predict_proba(X))
 
 
 # -- the kernel --------------------------------------------------------------------------------------------------------
@@ -210,34 +152,3 @@ def test_the_kernel_mixes_whatever_scores_come(classes, rows, share, spread, see
     assert (p >= floor * (1 - 1e-12)).all()
     with np.errstate(divide="ignore"):
         assert_allclose(log_posterior(scores, np.zeros(classes), floor=floor), np.log(p), rtol=1e-10, atol=1e-12)
-
-
-def test_every_level_has_the_same_floor(level):
-    rng = np.random.default_rng(0)
-    scores, floor = rng.normal(size=(50, 6)) * 30, np.linspace(0, 0.01, 6)
-    assert_allclose(posterior(scores, np.zeros(6), floor=floor), mixed(scores, floor), rtol=0, atol=1e-12)
-
-
-def test_floors_decide_between_classes_that_are_all_but_equal():
-    """`predict` is the first of the largest probabilities, floors included."""
-    scorer, out = kernels.Scorer(np.zeros(2)), np.empty(1, dtype=np.int64)
-    scorer.given(np.array([[1e-6, 0.0]]))
-    scorer.floor(np.array([0.01, 0.02]))
-    assert scorer.choice(np.zeros(2), out, 1, None) == -1
-    assert out[0] == 1
-
-
-@pytest.mark.parametrize(
-    ("floor", "words"),
-    [
-        ([-1e-9, 0.1], "must not be negative"),
-        ([np.nan, 0.1], "must not be negative"),
-        ([0.5, 0.5], "less than 1"),
-        ([0.0, np.inf], "less than 1"),
-        ([0.1], "for each class"),
-        ([0.1, 0.1, 0.1], "for each class"),
-    ],
-)
-def test_the_kernel_refuses_floors_that_are_none(floor, words):
-    with pytest.raises(ValueError, match=words):
-        kernels.Scorer(np.zeros(2)).floor(np.array(floor))

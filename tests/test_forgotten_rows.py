@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
+import types
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from scipy import sparse
@@ -11,7 +19,101 @@ from scipy import sparse
 import naively as nv
 from naively import cli
 
-from .traces import raw, reached, traces, traces_in_file
+# What belongs to the program and not to the model.
+PROGRAM = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, pa.DataType)
+
+
+def reached(start: object) -> Iterator[tuple[str, object]]:
+    """Yield all objects that can be reached from one, each with the way to it."""
+    seen: dict[int, object] = {}
+    todo = [("", start)]
+    while todo:
+        path, thing = todo.pop()
+        if id(thing) in seen or isinstance(thing, PROGRAM):
+            continue
+        seen[id(thing)] = thing  # held, so that no other object gets its number
+        yield path, thing
+        todo += [(f"{path}/{name}", part) for name, part in parts_of(thing)]
+
+
+def parts_of(thing: object) -> Iterator[tuple[str, object]]:
+    """Yield what an object refers to; NumPy and Arrow do not tell the garbage collector."""
+    if isinstance(thing, np.ndarray):
+        yield "base", thing.base
+        if thing.dtype.kind == "O":
+            yield from ((str(at), cell) for at, cell in enumerate(thing.ravel().tolist()))
+    elif isinstance(thing, pa.ChunkedArray):
+        yield from (("chunk", chunk) for chunk in thing.chunks)
+    elif isinstance(thing, pa.Array):
+        yield from (("buffer", buffer) for buffer in thing.buffers())
+        if pa.types.is_dictionary(thing.type):
+            yield "dictionary", thing.dictionary
+    elif isinstance(thing, (pa.Table, pa.RecordBatch)):
+        yield from ((name, thing.column(name)) for name in thing.column_names)
+    elif isinstance(thing, dict):
+        for key, value in thing.items():
+            yield "key", key
+            yield f"{key!r:.40}", value
+    else:
+        if hasattr(thing, "__getstate__") and type(thing).__module__.startswith("naively"):
+            yield "state", thing.__getstate__()  # compiled objects lie behind some of ours
+        yield from ((type(thing).__name__, part) for part in gc.get_referents(thing))
+
+
+def raw(thing: object) -> bytes:
+    """Return the bytes that an object holds itself."""
+    if isinstance(thing, np.ndarray):
+        return b"" if thing.dtype.kind == "O" else thing.tobytes()
+    if isinstance(thing, pa.Buffer):
+        return thing.to_pybytes()
+    if isinstance(thing, str):
+        return thing.encode("utf-8", "surrogatepass")
+    if isinstance(thing, (bytes, bytearray, memoryview)):
+        return bytes(thing)
+    if isinstance(thing, (float, int, np.generic)):
+        number = np.float64(thing).tobytes() if isinstance(thing, (float, int)) and abs(thing) < 2**62 else b""
+        return number + repr(thing).encode()
+    return b""
+
+
+def needles(cell: float | str) -> list[bytes]:
+    """Return how a cell may be written: a text as UTF-8; a number in two widths, either order of bytes, as text."""
+    if isinstance(cell, str):
+        return [cell.encode()]
+    wide, narrow = np.float64(cell), np.float32(cell)
+    written = {repr(float(cell)), repr(int(cell))} if float(cell).is_integer() else {repr(float(cell))}
+    whole = [np.int64(cell).tobytes()] if float(cell).is_integer() else []
+    found = [wide.tobytes(), wide.byteswap().tobytes(), narrow.tobytes(), *whole]
+    return [*found, *(text.encode() for text in written)]
+
+
+def traces(nb: object, cells: Sequence[float | str]) -> list[str]:
+    """Return where cells are found in the objects of a model, and in its pickle."""
+    wanted = [(cell, needle) for cell in cells for needle in needles(cell)]
+    found = [
+        f"{cell!r} at {path}"
+        for path, thing in reached(nb)
+        if (held := raw(thing))
+        for cell, needle in wanted
+        if needle in held
+    ]
+    pickled = pickle.dumps(nb)
+    return found + [f"{cell!r} in the pickle" for cell, needle in wanted if needle in pickled]
+
+
+def traces_in_file(path: Path, cells: Sequence[float | str]) -> list[str]:
+    """Return where cells are found in a model file: in its bytes, and in all columns once they are unpacked."""
+    wanted = [(cell, needle) for cell in cells for needle in needles(cell)]
+    parts = {"bytes": path.read_bytes()}
+    parts |= {key.decode(): value for key, value in (pq.read_metadata(path).metadata or {}).items()}
+    found = [f"{cell!r} in {name}" for name, held in parts.items() for cell, needle in wanted if needle in held]
+    table = pq.read_table(path)
+    for name in table.column_names:
+        for where, thing in reached(table.column(name)):
+            held = raw(thing)
+            found += [f"{cell!r} in column {name}{where}" for cell, needle in wanted if needle in held]
+    return found
+
 
 SIZE = 150
 LOW, HIGH, MIDDLE = -987.654321012345, 987.654321012345, 0.123456789012345
@@ -131,25 +233,6 @@ def test_nothing_of_a_forgotten_vector_stays(kept, kind, keep, tmp_path):
 
 
 @pytest.mark.parametrize("kept", [20_000, 60])
-def test_nothing_stays_of_rows_that_came_by_themselves_or_by_merging(kept, keep, tmp_path):
-    """One row as a dict, first of all or among others, before and after a question; then its model is merged."""
-    keep(kept)
-    X, y, cells = with_secrets(0, LOW, "secretly")
-    X = X.drop(columns="code")  # numbers in one part, and labels in the other
-    row = X.iloc[0].to_dict()
-    for first in (True, False):
-        nb = nv.NaiveBayes(families=FAMILIES)
-        nb = nb.partial_fit(X[:1], y[:1]) if first else nb.fit(X[1:80], y[1:80])
-        nb = nb.partial_fit(X[1:80], y[1:80]) if first else nb.partial_fit(dict(row), y[0])
-        nb.predict(X)
-        both = nv.merge(nb, nv.NaiveBayes(families=FAMILIES).fit(X[80:], y[80:]))
-        assert traces(both, cells)
-        for model in (nb, both):
-            model.forget(X[:1], y[:1])
-            check_nothing_stays(model, cells, tmp_path, X)
-
-
-@pytest.mark.parametrize("kept", [20_000, 60])
 def test_nothing_of_many_forgotten_rows_stays(kept, keep, tmp_path):
     """Whichever numbers were extremes, cuts, or the middle of a bin: of 50 forgotten rows none is found."""
     keep(kept)
@@ -194,37 +277,6 @@ def run(*arguments):
     assert done.exit_code == 0, done.output
 
 
-@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
-def test_rows_that_came_after_others_were_dropped_are_forgotten_like_those(tmp_path):
-    """Of rows before those that are kept, weights are there alone; both kinds can be forgotten."""
-    X, y, cells = with_secrets(0, LOW)
-    nb = nv.NaiveBayes(families=FAMILIES).fit(X[:100], y[:100]).drop_rows().partial_fit(X[100:], y[100:])
-    late = with_secrets(120, HIGH)
-    nb.partial_fit(late[0].iloc[[120]], late[1][[120]])
-    nb.forget(X[:1], y[:1])
-    nb.forget(late[0].iloc[[120]], late[1][[120]])
-    check_nothing_stays(nb, [*cells, HIGH], tmp_path, X[1:])
-    whole = nv.NaiveBayes(families=FAMILIES).fit(X[1:], y[1:])
-    assert np.array_equal(nb.counts_.rows, whole.counts_.rows)
-    for name, column in whole.counts_.columns.items():
-        assert column.agrees(nb.counts_.columns[name], 1e-9), name
-
-
-def test_no_copy_of_rows_stays_that_a_file_larger_than_the_sample_forgets(keep, tmp_path):
-    keep(40)
-    X, y = rows_of(SIZE)
-    rows = pd.concat([X.assign(y=y), X[:30].assign(y=y[:30])])[["size", "colour", "y"]]  # some stand twice
-    for kind in ("frame", "file"):
-        rows[: SIZE + 20].to_csv(path := tmp_path / "gone.csv", index=False)
-        nb = nv.NaiveBayes().fit(rows, target="y")
-        nb.forget(path if kind == "file" else rows[: SIZE + 20], target="y")
-        assert nb.counts_.rows.sum() == 10
-        assert nb.kept_rows_.rows <= 10
-        rows[SIZE + 20 :].to_csv(path, index=False)
-        nb.forget(path if kind == "file" else rows[SIZE + 20 :], target="y")
-        assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 0
-
-
 def test_a_model_that_forgot_all_rows_starts_anew(keep, tmp_path):
     keep(120)
     X, y = rows_of(SIZE)
@@ -236,12 +288,3 @@ def test_a_model_that_forgot_all_rows_starts_anew(keep, tmp_path):
         again = empty.partial_fit(X[:100], y[:100])
         assert np.allclose(again.predict_proba(X), once, rtol=0, atol=5e-6)  # of texts, as docs/guide/adding.md says
         assert again.kept_rows_.complete
-
-
-def test_the_command_forgets_all_rows_of_a_file_with_rows(tmp_path):
-    X, y = rows_of(SIZE)
-    X[["size", "colour"]].assign(y=y).to_csv(path := tmp_path / "rows.csv", index=False)
-    model = str(tmp_path / "model.parquet")
-    run("fit", str(path), "--target", "y", "--keep-rows", "-o", model, "--quiet")
-    run("forget", model, str(path), "-o", model)
-    assert nv.load(model).counts_.rows.sum() == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import csv
-import gc
 import gzip
 import io
 import json
@@ -161,17 +160,6 @@ def test_every_format_gives_the_counts_of_the_csv(kind, tmp_path):
     assert found == expected
 
 
-@pytest.mark.parametrize(("name", "make"), [("old Excel", lambda: (DATA / "table.xls").read_bytes()), ("ODS", ods)])
-def test_other_workbooks_are_read(name, make, tmp_path):
-    pytest.importorskip("python_calamine", reason="the extra that reads workbooks")
-    (tmp_path / "t").write_bytes(make())
-    table = next(nv.File(tmp_path / "t").batches()).to_pydict()
-    if name == "ODS":
-        assert table == {"size": [1.5, 2.0], "label": ["a", "b"]}
-    else:
-        assert table == {"size": [1.0, 2.5, 3.0, 4.0], "color": ["red", "blue", "red", None], "y": ["a", "b", "a", "b"]}
-
-
 def test_the_first_sheet_is_read_unless_another_is_named(tmp_path):
     path = tmp_path / "book.xlsx"
     path.write_bytes(sheet())
@@ -214,19 +202,6 @@ def test_one_model_comes_of_files_packed_in_many_ways(tmp_path):
     assert json.loads(good("evaluate", model, folder, "--json"))
 
 
-def test_temporary_copies_go_with_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    (tmp_path / "t.csv.xz").write_bytes(lzma.compress(CSV))
-    file = nv.File(tmp_path / "t.csv.xz")
-    file.columns()
-    assert len(list((tmp_path / "temporary").rglob("*"))) == 2
-    nv.NaiveBayes(model="textbook").fit(tmp_path / "t.csv.xz", target="label").predict(tmp_path / "t.csv.xz")
-    del file
-    gc.collect()
-    assert not list((tmp_path / "temporary").rglob("*"))
-
-
 # -- lines before the header -------------------------------------------------------------------------------------------
 
 
@@ -239,17 +214,6 @@ def test_lines_of_errors_are_those_of_the_file(before, tmp_path):
     path.write_text(before + "size,size,label\n1,a\n")
     with pytest.raises(UnreadableRows, match=r"line 3: two columns are called 'size'"):
         nv.count(path, target="label")
-
-
-def test_the_report_says_how_many_lines_were_skipped(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_bytes(b"# by a tool\n\n" + CSV)
-    nb = nv.NaiveBayes(model="textbook").fit(path, target="label")
-
-    assert f"Note: {path}: skipped 2 lines before the header" in nb.summary()
-    assert "skipped 2 lines before the header" in good("fit", path, "--target", "label").replace("\n", " ")
-    path.write_bytes(CSV)
-    assert "skipped" not in nv.NaiveBayes(model="textbook").fit(path, target="label").summary()
 
 
 @pytest.mark.parametrize(
@@ -272,12 +236,6 @@ def test_a_header_that_begins_with_a_hash_is_not_lost(text, names, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(text)
     assert nv.File(path).columns() == names
-
-
-def test_rows_that_begin_with_a_hash_stay_rows(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("tag,label\n#one,a\n#two,b\n")
-    assert next(nv.File(path).batches())["tag"].to_pylist() == ["#one", "#two"]
 
 
 # -- refused -----------------------------------------------------------------------------------------------------------
@@ -376,11 +334,6 @@ def test_a_format_that_is_declared_wrongly_is_refused(tmp_path):
     (tmp_path / "t").write_bytes(written(lambda path: pq.write_table(pa.table(TABLE), path)))
     with pytest.raises(UnreadableRows, match=r"it is a Parquet file, but format='csv' was given; leave that out"):
         nv.File(tmp_path / "t", format="csv").columns()
-
-
-def test_one_row_with_a_list_in_it_is_still_a_row(tmp_path):
-    (tmp_path / "t.json").write_text('{"size": 1, "tags": ["x", "y"], "label": "a"}\n')
-    assert nv.File(tmp_path / "t.json", types={"size": "whole"}).columns() == ("size", "tags", "label")
 
 
 @pytest.mark.parametrize("text", ["BMI,label\n1,a\n", "ORC,label\n1,a\n", "RIFF,label\n1,a\n", "[x],[label]\n1,a\n"])

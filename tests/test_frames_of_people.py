@@ -12,9 +12,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively.errors import InvalidInput, UnwritableFile
+from naively.errors import InvalidInput
 
-from .textbook import book
+from .tables import book
 
 ROWS = 48
 _rng = np.random.default_rng(3)
@@ -104,26 +104,6 @@ def test_a_column_is_counted_and_answered_as_its_plain_equivalent(kind):
             assert_allclose(answer, p[[at]], rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", EQUIVALENTS)
-def test_a_row_is_learned_as_in_the_frame(kind):
-    frame = pd.DataFrame({"c": EQUIVALENTS[kind][0], "x": X})
-    nb = book().fit(frame, Y)
-    twice = book().fit(pd.concat([frame, frame.iloc[[20]]]), [*Y, Y[20]])
-
-    nb.partial_fit({"c": frame["c"].iloc[20], "x": X[20]}, str(Y[20]))
-
-    assert_allclose(nb.counts_.rows, twice.counts_.rows)
-    assert_allclose(nb.predict_proba(frame), twice.predict_proba(frame), rtol=1e-9)
-
-
-def test_one_hot_columns_may_all_be_sparse():
-    dense, thin = (pd.get_dummies(pd.Series(WORDS), sparse=sparse) for sparse in (False, True))
-    for model in ("textbook", "auto"):
-        a, b = (nv.NaiveBayes(model=model).fit(frame, Y) for frame in (dense, thin))
-        assert a.counts_ == b.counts_
-        assert_array_equal(a.predict_proba(dense), b.predict_proba(thin))
-
-
 INTERVALS = {
     "pd.cut": CUT,
     "IntervalDtype": pd.Series(pd.arrays.IntervalArray(CUT.to_numpy())),
@@ -152,42 +132,6 @@ def test_intervals_are_levels_in_their_order_and_texts_in_a_file(kind, model, tm
     assert_array_equal(nv.load(tmp_path / "model.parquet").predict_proba(frame), p)
 
 
-@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
-@pytest.mark.parametrize("model", ["textbook", "auto"])
-def test_a_row_as_a_series_is_the_frame_of_that_row(model):
-    frame = pd.DataFrame({"word": WORDS, "x": X, "code": CODES, "flag": X > 0, "day": pd.to_datetime(DAYS), "cut": CUT})
-    nb = nv.NaiveBayes(model=model).fit(frame, Y)
-    for at in (0, 5, 11):
-        row, alone = frame.iloc[at], frame.iloc[[at]]
-        assert_array_equal(nb.predict_proba(row), nb.predict_proba(alone))
-        assert_array_equal(nb.predict(row), nb.predict(alone))
-        assert_array_equal(nb.explain(row).scores, nb.explain(alone).scores)
-        counted = nb.counts_
-        assert nb.partial_fit(row, str(Y[at])).counts_ == counted + nv.count(alone, [Y[at]], schema=nb.schema_)
-        assert nb.forget(row, [Y[at]]).counts_ == counted
-    numbers = nv.NaiveBayes(model=model).fit(frame[["x", "code"]], Y)
-    assert_array_equal(numbers.predict_proba(frame[["x", "code"]].iloc[4]), numbers.predict_proba(frame.iloc[[4]]))
-    with pytest.raises(InvalidInput, match="Expected 2D array"):
-        numbers.predict(frame["x"])  # a column is no row
-    with pytest.raises(InvalidInput, match="The table has no column 'code'"):
-        numbers.predict(frame.iloc[4][["x", "word"]])
-
-
-def test_a_series_of_texts_is_a_column_of_texts():
-    """Also where the only column is called 0, as the first text is by its index."""
-    texts = pd.Series(["free money now", "see you at noon", "money for you", "noon again"])
-    nb = nv.NaiveBayes().fit(texts, ["spam", "ham", "spam", "ham"])
-    assert len(nb.predict(texts)) == 4
-    named = nv.NaiveBayes().fit(pd.DataFrame({0: texts}), ["spam", "ham", "spam", "ham"])
-    assert len(named.predict(texts)) == 4
-
-
-def test_an_index_with_duplicates_does_not_matter():
-    frame = pd.DataFrame({"c": WORDS, "x": X})
-    odd = frame.set_index(np.zeros(ROWS, dtype=int))
-    assert book().fit(frame, Y).counts_ == book().fit(odd, pd.Series(Y, index=odd.index)).counts_
-
-
 @pytest.mark.parametrize(
     ("cells", "words"),
     [
@@ -203,19 +147,6 @@ def test_cells_that_are_no_values_are_named_with_row_and_column(cells, words):
         nv.NaiveBayes().fit(pd.DataFrame({"c": pd.Series(cells), "x": X}), Y)
 
 
-@pytest.mark.parametrize("kind", [pl.Struct({"a": pl.Int64}), pl.List(pl.Int64)], ids=str)
-def test_nested_columns_of_polars_are_refused(kind):
-    cells = [{"a": 1}] * ROWS if isinstance(kind, pl.Struct) else [[1]] * ROWS
-    with pytest.raises(InvalidInput, match=r"Column 'c' holds .*Take it apart into columns of their own"):
-        nv.NaiveBayes().fit(pl.DataFrame({"c": pl.Series(cells, dtype=kind), "x": X}), Y)
-
-
-def test_categories_of_several_types_are_refused_in_one_sentence():
-    mixed = pd.Series([1 if x > 0 else "a" for x in X]).astype("category")
-    with pytest.raises(InvalidInput, match="Column 'c' mixes values of different types"):
-        nv.NaiveBayes().fit(pd.DataFrame({"c": mixed}), Y)
-
-
 @pytest.mark.parametrize("kind", [pd.Timestamp, lambda day: pd.Period(str(day), freq="D")], ids=["times", "periods"])
 def test_categories_that_are_times_are_labels_in_every_form(kind, tmp_path):
     frame = pd.DataFrame({"c": pd.Series([kind(day) for day in DAYS]).astype("category"), "x": X})
@@ -228,16 +159,6 @@ def test_categories_that_are_times_are_labels_in_every_form(kind, tmp_path):
             assert_allclose(answer, p[[at]], rtol=1e-9)
     nb.save(tmp_path / "model.parquet")
     assert_array_equal(nv.load(tmp_path / "model.parquet").predict_proba(frame), p)
-
-
-def test_scalars_of_numpy_in_a_dict_are_values():
-    frame = pd.DataFrame({"word": WORDS, "x": X, "code": CODES, "flag": X > 0, "day": pd.to_datetime(DAYS)})
-    nb = book(families={"code": "categorical"}).fit(frame, Y)
-    row = {
-        "word": np.str_(WORDS[2]), "x": np.float32(X[2]), "code": np.int16(CODES[2]), "flag": np.bool_(X[2] > 0),
-        "day": np.datetime64(DAYS[2]),
-    }  # fmt: skip
-    assert_allclose(nb.predict_proba(row), nb.predict_proba(frame.iloc[[2]]), rtol=1e-5)
 
 
 # -- classes of any type ----------------------------------------------------------------------------------------------
@@ -300,11 +221,3 @@ def test_answers_have_the_type_of_the_classes_from_a_file_too(kind, model, tmp_p
 def test_labels_that_cannot_be_classes_are_refused_in_one_sentence(y, words):
     with pytest.raises(InvalidInput, match=words):
         nv.NaiveBayes().fit({"x": X}, y)
-
-
-def test_intervals_of_times_are_classes_that_a_file_cannot_hold(tmp_path):
-    nb = book().fit({"x": X}, pd.cut(pd.Series(pd.date_range("2024", periods=ROWS)), 3))
-    with pytest.raises(
-        UnwritableFile, match=r"cannot hold the label Interval\(2023-12-3.*periods and intervals of numbers"
-    ):
-        nb.save(tmp_path / "model.parquet")

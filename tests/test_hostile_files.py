@@ -1,10 +1,13 @@
-"""Files as they come: each is read right, or refused in one clear sentence with the line and what to do."""
+"""Files as they come: each is read right, whatever the way, or refused in one clear sentence with the line."""
 
 from __future__ import annotations
 
 import duckdb
-import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -12,6 +15,7 @@ import naively as nv
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
 from naively.files import columns as columns
 from naively.files import file as read
+from naively.files import typed as typed_files
 
 from . import file_cases as cases
 
@@ -72,30 +76,6 @@ def test_files_of_every_dialect_are_read(kind, tmp_path):
     assert table_of(write(tmp_path, data), **how) == expected
 
 
-def test_many_quoted_newlines_are_read_in_parallel(tmp_path):
-    rows = 60_000
-    path = write(tmp_path, "x,y\n" + '"line one\nline ""two"", still",a\n' * rows)
-    counts = nv.count(path, target="y")
-    assert counts.columns["x"].values.labels == ('line one\nline "two", still',)
-    assert counts.rows.tolist() == [rows]
-
-
-def test_files_with_odd_names_are_read(tmp_path):
-    """Names that mean something to a shell, to SQL or to a glob."""
-    for name in ("it's.csv", "a b.csv", "a[1].csv", "50%.csv", "naïve 天.csv", "no ending"):
-        assert table_of(write(tmp_path, "x,y\n1,a\n", name)) == {"x": [1], "y": ["a"]}, name
-
-
-def test_columns_with_odd_names_are_read(tmp_path):
-    path = write(tmp_path, 'select,"it\'s","a ""b""","x.y","",天\n1,2,3,4,5,a\n1,2,3,4,6,b\n')
-    names = ("select", "it's", 'a "b"', "x.y", "column 5", "天")
-
-    assert nv.File(path).columns() == names
-    assert nv.NaiveBayes().fit(path, target="天").predict(path).tolist() == ["a", "b"]
-    lines = write(tmp_path, '{"it\'s": 1, "a \\"b\\"": "q", "y": "a"}\n', "t.jsonl")
-    assert table_of(lines) == {"it's": [1], 'a "b"': ["q"], "y": ["a"]}
-
-
 def test_types_of_a_database_are_read(tmp_path):
     con = duckdb.connect(str(tmp_path / "t.duckdb"))
     con.execute(
@@ -138,14 +118,6 @@ def test_what_cannot_be_read_is_refused_with_the_line(kind, tmp_path):
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize("size", [10, 200_000])
-def test_bytes_that_are_no_text_are_found_late_in_a_file(size, tmp_path):
-    path = write(tmp_path, b"x,y\n" + b"1,a\n" * size + b"2,\xff\n")
-    with pytest.raises(UnreadableRows, match=rf"line {size + 2}: the text is not UTF-8") as caught:
-        nv.count(path, target="y")
-    assert (caught.value.path, caught.value.line) == (str(path), size + 2)
-
-
 @pytest.mark.parametrize("value", ["abc", "1,5", "12 %", "-x-"])
 def test_text_in_a_column_of_numbers_is_refused_with_line_value_and_remedy(value, tmp_path, monkeypatch):
     monkeypatch.setattr(columns, "LOOKED_AT", 50)
@@ -172,21 +144,6 @@ def test_labels_that_are_no_whole_numbers_are_refused_rather_than_rounded(kind, 
     ):
         nv.count(path, target="y")
     assert nv.count(nv.File(path, types={"y": "text"}), target="y").classes.labels == ("0", "1.5")
-
-
-def test_whole_numbers_are_exact_and_weights_may_turn_out_to_have_fractions(tmp_path, monkeypatch):
-    monkeypatch.setattr(columns, "LOOKED_AT", 2)
-    path = write(tmp_path, "x,w,y\n1,1,900719925474099301\n2,2,-900719925474099303\n3,0.5,900719925474099301\n")
-    counts = nv.count(path, target="y", weight="w")
-    assert counts.classes.labels == (-900719925474099303, 900719925474099301)
-    assert counts.rows.tolist() == [2.0, 1.5]
-
-
-def test_flags_are_above_their_threshold_before_anything_is_rounded(tmp_path):
-    path = write(tmp_path, "x,y\n0,a\n1,b\n0,a\n")
-    nb = nv.NaiveBayes(families={"x": "bernoulli"}).fit(path, target="y")
-    again = nb.predict_proba(write(tmp_path, "x\n0.4\n1\n", "u.csv"))
-    assert_array_equal(again, nb.predict_proba({"x": [0.4, 1.0]}))
 
 
 def test_text_in_a_key_of_numbers_is_refused(tmp_path, monkeypatch):
@@ -237,40 +194,6 @@ def test_names_of_columns_that_are_not_there_are_refused(tmp_path):
         nv.count([path, tmp_path / "z.csv"], target="label")
 
 
-def test_classes_and_weights_are_columns(tmp_path):
-    path = write(tmp_path, "x,y\n1,a\n2,b\n")
-    with pytest.raises(InvalidInput, match="are a column of the file: give its name as target="):
-        nv.NaiveBayes().fit(path)
-    with pytest.raises(InvalidInput, match="are a column of the file: give its name as target="):
-        nv.NaiveBayes().fit(path, ["a", "b"])
-    with pytest.raises(InvalidInput, match="weights of rows in a file are a column"):
-        nv.NaiveBayes().fit(path, target="y", sample_weight=[1.0, 2.0])
-    with pytest.raises(InvalidInput, match=r"Found array with 0 feature\(s\)"):
-        nv.count({"x": [1, 2]}, ["a", "b"], ignore=["x"])
-    with pytest.raises(InvalidInput, match="cv=10 must lie between 2 and the number of rows, 2"):
-        nv.cross_validate(path, target="y")
-    with pytest.raises(InvalidInput, match="weights of rows in a file are a column"):
-        nv.cross_validate(path, target="y", sample_weight=[1.0, 2.0])
-
-
-def test_rows_without_a_label_are_refused_or_skipped(tmp_path):
-    path = write(tmp_path, "x,y\n1,a\n2,\n3,b\n4,?\n")
-    with pytest.raises(InvalidInput, match=r"t\.csv, row 1 has no label: column 'y' is empty there"):
-        nv.count(path, target="y")
-    nb = nv.NaiveBayes(unlabelled="skip").fit(path, target="y")
-    assert nb.counts_ == nv.count({"x": [1.0, 3.0]}, ["a", "b"])
-    with pytest.raises(InvalidInput, match="No row has a label and a weight above 0"):
-        nv.NaiveBayes(unlabelled="skip").fit(write(tmp_path, "x,y\n1,\n2,NA\n", "u.csv"), target="y")
-
-
-@pytest.mark.parametrize(("weight", "found"), [("-1", "-1"), ("", "missing"), ("inf", "inf"), ("1e200", "1e+200")])
-def test_weights_that_are_none_are_refused(weight, found, tmp_path):
-    path = write(tmp_path, f"x,w,y\n1,1.5,a\n2,{weight},b\n")
-    words = rf"row 1: its weight in column 'w' is {found.replace('+', '[+]')}; a row weighs a finite number"
-    with pytest.raises(InvalidInput, match=words):
-        nv.NaiveBayes().fit(path, target="y", sample_weight="w")
-
-
 def test_numbers_that_cannot_be_counted_are_refused_with_their_row(tmp_path, monkeypatch):
     """The row is counted from the first of the file, in whatever block it comes."""
     rows = read.ROWS + 5
@@ -283,16 +206,6 @@ def test_numbers_that_cannot_be_counted_are_refused_with_their_row(tmp_path, mon
     nb = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["a", "b"])
     with pytest.raises(InvalidInput, match=rf"t\.csv, row {rows}, column 'x' holds infinity"):
         nb.predict(write(tmp_path, "x\n" + "1.5\n" * rows + "inf\n"))
-
-
-def test_a_refused_file_changes_nothing(tmp_path):
-    nb = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["a", "b"])
-    before = nb.counts_
-    path = write(tmp_path, "x,y\n" + "1.5,a\n" * (read.ROWS + 5) + "inf,b\n")
-    for ask in (nb.partial_fit, nb.fit, nb.forget):
-        with pytest.raises(InvalidInput, match="infinity"):
-            ask(path, target="y")
-        assert nb.counts_ == before
 
 
 def test_columns_that_cannot_be_counted_are_refused_unless_left_out(tmp_path):
@@ -355,10 +268,104 @@ def test_folds_that_mean_nothing_are_refused(tmp_path):
         nv.fit_files(nv.NaiveBayes(), 3, "y")
 
 
-def test_a_class_that_is_only_in_one_fold_is_answered(tmp_path):
-    """The model without it gives it no chance, and the scores say so."""
-    path = write(tmp_path, "x,y\n" + "1,a\n2,b\n" * 30 + "3,c\n")
-    scores = nv.fit_files(nv.NaiveBayes(), path, "y", cv=3).scores
-    last = np.flatnonzero(scores.truth == 2)
-    assert scores.classes == ("a", "b", "c")
-    assert_array_equal(scores.posterior[last, 2], [0.0])
+# -- ways of reading agree ---------------------------------------------------------------------------------------------
+
+
+def streamed(path, batches):
+    """Write batches as a stream of Arrow."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batches[0].schema) as stream:
+        for batch in batches:
+            stream.write_batch(batch)
+    return path
+
+
+def workbook(path, rows):
+    """Write rows as the only sheet of a workbook."""
+    book = pytest.importorskip("xlsxwriter", reason="writes workbooks for tests").Workbook(str(path))
+    sheet = book.add_worksheet()
+    for at, row in enumerate(rows):
+        sheet.write_row(at, 0, row)
+    book.close()
+    return path
+
+
+# -- batches and samples -----------------------------------------------------------------------------------------------
+
+TEXTS = pa.table({"t": ["1", "2", "abc", "4"], "y": ["u", "v", "u", "v"]})
+
+
+def small_row_groups(path):
+    pq.write_table(TEXTS, path, row_group_size=1)
+
+
+def small_batches(path):
+    streamed(path, TEXTS.to_batches(1))
+
+
+def small_chunks(path):
+    feather.write_feather(TEXTS, path, chunksize=1)
+
+
+@pytest.mark.parametrize("written", [small_row_groups, small_batches, small_chunks])
+def test_what_a_text_column_holds_is_decided_by_all_rows_looked_at_and_not_by_the_first_batch(written, tmp_path):
+    written(tmp_path / "t")
+    assert table_of(tmp_path / "t") == TEXTS.to_pydict()
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_keep_their_type_where_some_stand_for_no_value(tmp_path, ordered):
+    def batch(values):
+        x = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(values), ordered=ordered)
+        return pa.record_batch({"x": x, "y": ["u", "v"]})
+
+    path = streamed(tmp_path / "t", [batch(["a", "b"]), batch(["x", "b"]), batch(["b", "a"])])
+    assert table_of(path, null=["x"])["x"] == ["a", "b", None, "b", "b", "a"]
+
+
+def test_predicting_from_a_typed_file_takes_one_sample(tmp_path, monkeypatch):
+    pq.write_table(TEXTS, tmp_path / "t.parquet")
+    nb = nv.NaiveBayes(model="textbook").fit(tmp_path / "t.parquet", target="y")
+    taken, once = [], typed_files.Typed.guess_types
+    monkeypatch.setattr(typed_files.Typed, "guess_types", lambda *given: taken.append(given) or once(*given))
+    like = nv.File(tmp_path / "t.parquet").like(nb.schema_)
+    list(like.batches())
+    assert like.held()
+    assert len(taken) == 1
+
+
+# -- texts that look like other formats --------------------------------------------------------------------------------
+
+HEADERS = ["PAR1,PAR2,y", "species,DUCKS,y", "GIF89a,b,y", "GIF87a,b,y", "ORC,b,y", "RIFF,b,y", "$FL2@,b,y", "RDX2,b,y"]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_text_in_an_older_encoding_is_read_as_the_text_it_is_declared_to_be(tmp_path, header):
+    path = write(tmp_path, f"{header}\n1,é,u\n3,à,v\n".encode("latin-1"))
+    assert list(table_of(path, format="csv", encoding="latin-1").values())[1] == ["é", "à"]
+
+
+# -- cells of delimited text -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["whole", "number", "boolean", "time"])
+def test_a_folder_that_is_not_what_was_declared_is_refused_in_one_sentence(tmp_path, kind):
+    folder = tmp_path / "year=abc"
+    folder.mkdir()
+    write(folder, "a,y\n1,u\n")
+    with pytest.raises(UnreadableRows, match=r"its folder says year=abc, but column 'year' is read as .*: 'text'"):
+        list(nv.File(tmp_path, types={"year": kind}).batches())
+
+
+# -- levels ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+def test_texts_have_levels_that_are_numbers_in_memory_as_in_a_file(tmp_path, frame):
+    rows = {"x": [str(1 + at % 3) for at in range(30)], "y": ["u" if at % 3 else "v" for at in range(30)]}
+    path = write(tmp_path, "x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(rows["x"], rows["y"], strict=True)))
+    nb = nv.NaiveBayes(model="textbook", families={"x": nv.Ordinal(levels=[1, 2, 3])})
+    of_file = nb.fit(path, target="y").predict_proba({"x": [1, 2, 3]})
+    nb.fit(frame({"x": rows["x"]}), rows["y"])
+    assert_array_equal(nb.predict_proba({"x": [1, 2, 3]}), of_file)
+    assert_array_equal(nb.predict_proba(frame({"x": ["1", "2", "3"]})), of_file)
+    assert_array_equal(nb.predict_proba({"x": "2"}), of_file[1:2])

@@ -1,7 +1,6 @@
 """Whatever table comes in, there is a right answer or one clear error, and a fitted NaiveBayes survives it."""
 
 import datetime as dt
-import pickle
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,11 +11,11 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 import naively as nv
 from naively import NaiveBayes
-from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting, NotASubset, NumberTooLarge, RowRefused
+from naively.errors import InvalidInput
 
 from .tables import LABELS, TABLE
 
@@ -109,13 +108,6 @@ def test_empty_tables_are_refused(kind):
     survives(one([1, 2, 3, 4]), lambda nb: nb.predict(X), other)
 
 
-@pytest.mark.parametrize("row", [{}, [{}], [{"y": 1}]])
-def test_a_row_without_the_columns_is_refused(row):
-    """A dict that lacks a column that no other row has is an error, not a missing value."""
-    with refused("no column 'x'"):
-        one([1, 2, 3, 4]).predict(row)
-
-
 # -- names ------------------------------------------------------------------------------------------------------------
 
 TWICE = {
@@ -134,15 +126,6 @@ def test_two_columns_of_the_same_name_are_refused(kind):
         NaiveBayes().fit(TWICE[kind], Y)
 
 
-def test_two_columns_of_the_same_name_are_refused_when_asking():
-    """Also where few rows are read as dicts."""
-    nb = one([1, 2, 3, 4])
-
-    for rows in (1, 40):
-        frame = pd.DataFrame([[1, 2]] * rows, columns=["x", "x"])
-        survives(nb, lambda nb, frame=frame: nb.predict(frame), "Two columns are called 'x'")
-
-
 @pytest.mark.parametrize(
     "names", [["", " "], ["a.b", "a b"], ["类", "naïve"], ["class", "(class)"], ["X", "y"], [0, 1]]
 )
@@ -156,66 +139,7 @@ def test_columns_may_have_odd_names(names):
     assert str(names[0]) in nb.summary()
 
 
-def test_names_of_several_levels_are_one_name_each():
-    """Columns of columns in pandas are called by all their names."""
-    frame = pd.DataFrame([[1, 2], [3, 4], [5, 6], [7, 8]], columns=pd.MultiIndex.from_tuples([("a", "u"), ("a", "v")]))
-
-    nb = NaiveBayes().fit(frame, Y)
-    assert len(nb.schema_) == 2
-    assert_array_equal(nb.predict_proba(frame), nb.predict_proba(frame.iloc[:, ::-1]))
-
-
 # -- columns without anything -----------------------------------------------------------------------------------------
-
-ALL_MISSING = {
-    "NaN": np.full(4, np.nan),
-    "None": [None] * 4,
-    "a list of NaN": [float("nan")] * 4,
-    "NA of pandas": pd.Series([pd.NA] * 4, dtype="Int64"),
-    "NaT": pd.Series([pd.NaT] * 4),
-    "nulls of Arrow": pa.nulls(4),
-    "texts of Arrow": pa.nulls(4, pa.string()),
-    "nulls of Polars": pl.Series([None] * 4),
-    "categories of pandas": pd.Series([None] * 4, dtype="category"),
-}
-
-
-@pytest.mark.parametrize("kind", ALL_MISSING)
-@pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
-@pytest.mark.parametrize("missing", ["skip", "value"])
-def test_a_column_without_any_value_contributes_nothing(kind, estimate, missing):
-    """Whatever stands for nothing: alone it leaves the prior, beside another column it changes nothing."""
-    settings = {"estimate": estimate, "missing": missing}
-    alone = one(ALL_MISSING[kind], **settings)
-    beside = NaiveBayes(**settings).fit(NUMBERS | {"nothing": ALL_MISSING[kind]}, Y)
-
-    assert_allclose(alone.predict_proba({"x": ALL_MISSING[kind]}), 0.5, rtol=1e-12)
-    assert_allclose(
-        beside.predict_proba(NUMBERS | {"nothing": ALL_MISSING[kind]}),
-        NaiveBayes(**settings).fit(NUMBERS, Y).predict_proba(NUMBERS),
-        rtol=1e-12,
-    )
-
-
-def test_a_column_without_any_value_is_empty_unless_declared_otherwise():
-    """Its kind cannot be seen; once texts came, numbers are refused."""
-    nb = one([None] * 4)
-
-    assert nb.schema_["x"].type == "empty"
-    assert nb.partial_fit(TEXTS, Y).counts_.columns["x"].values.labels == ("blue", "red", None)
-    survives(nb, lambda nb: nb.partial_fit(NUMBERS, Y), "Column 'x' held text .* and now holds numbers")
-    told = one([None] * 4, families={"x": "categorical"})
-    assert told.schema_["x"].family == nv.Categorical()
-
-
-@pytest.mark.parametrize(("value", "found"), [(1.0, "number"), ("red", "text")])
-@pytest.mark.parametrize("model", ["auto", "textbook"])
-def test_the_first_value_tells_the_kind(model, value, found):
-    """NaN is a float, but stands for a missing text, too: a stream of dicts may begin with one."""
-    nb = NaiveBayes(model=model).partial_fit({"x": float("nan")}, "a").partial_fit({"x": value}, "b")
-
-    assert nb.schema_["x"].type == found
-    assert nb.counts_.rows.sum() == 2
 
 
 @pytest.mark.parametrize("missing", ["skip", "value"])
@@ -229,64 +153,6 @@ def test_a_row_without_any_value_has_the_prior(missing, estimate):
     assert answer.sum() == pytest.approx(1.0)
     if missing == "skip":
         assert_allclose(answer, 0.5, rtol=1e-12)
-
-
-# -- few rows, few classes, many of both ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
-def test_one_row_is_enough(estimate):
-    """Its class is certain, near it and far from it, for values met and never seen."""
-    nb = NaiveBayes(estimate=estimate).fit({"x": [1.0], "colour": ["red"], "flag": [True]}, ["only"])
-
-    asked = {"x": [1.0, 1e9, None], "colour": ["red", "puce", None], "flag": [True, False, None]}
-    assert_array_equal(nb.predict_proba(asked), np.ones((3, 1)))
-    assert list(nb.predict(asked)) == ["only"] * 3
-    assert "1 rows, 1 classes" in nb.summary()
-
-
-@pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
-def test_one_class_is_certain(estimate):
-    """Rows of a single class give that class with probability 1."""
-    nb = NaiveBayes(estimate=estimate).fit(TABLE, ["only"] * 8)
-
-    assert_array_equal(nb.predict_proba(TABLE), np.ones((8, 1)))
-    assert np.isfinite(nb.score_samples({name: column[:1] for name, column in TABLE.items()})).all()
-
-
-def test_one_row_of_each_class_is_enough():
-    """Each row is answered with its own class."""
-    nb = NaiveBayes().fit({"x": [1.0, 10.0, 20.0], "colour": list("uvw")}, [1, 2, 3])
-
-    assert_array_equal(nb.predict({"x": [1.0, 10.0, 20.0], "colour": list("uvw")}), [1, 2, 3])
-
-
-def test_ten_thousand_classes():
-    """Each of two rows a class is answered with its own."""
-    each = np.tile(np.arange(10_000), 2)
-    X = {"row": [f"r{k // 100}" for k in each], "place": [f"p{k % 100}" for k in each], "size": each % 7.0}
-    nb = NaiveBayes().fit(X, each)
-
-    asked = {name: column[:200] for name, column in X.items()}
-    assert nb.classes_.shape == (10_000,)
-    assert_array_equal(nb.predict(asked), np.arange(200))
-    assert_allclose(nb.predict_proba(asked).sum(axis=1), 1.0, rtol=1e-9)
-    assert nb.forget(asked, each[:200]).counts_.rows.sum() == 19_800
-
-
-@pytest.mark.parametrize("rows", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
-def test_a_category_of_its_own_in_every_row(rows):
-    """It is counted, predicted from, and reported as what it is."""
-    names = [f"customer {at}" for at in range(rows)]
-    y = np.arange(rows) % 2
-    nb = NaiveBayes(model="textbook").fit(pa.table({"name": names, "x": y % 3}), y)
-
-    assert len(nb.counts_.columns["name"].values) == rows
-    assert any("'name' has a value of its own in almost every row" in hint for hint in nb.schema_.hints)
-    p = nb.set_params(columns=["name"]).predict_proba({"name": ["customer 7", "nobody"]})
-    assert_allclose(p, [[1 / 3, 2 / 3], [0.5, 0.5]], rtol=1e-9)  # (0 + 1) / (N + S) against (1 + 1) / (N + S)
-    nb.partial_fit({"name": "customer new", "x": 1}, [1])
-    assert nb.counts_.rows.sum() == rows + 1
 
 
 # -- cells of odd types -----------------------------------------------------------------------------------------------
@@ -410,12 +276,6 @@ def test_cells_of_another_type_than_learned_are_refused(kind, form):
     survives(nb, lambda nb: nb.partial_fit(asked, ["a"] if isinstance(asked, dict) else ["a"] * len(asked)), words)
 
 
-def test_a_number_too_large_for_a_float_is_refused_when_asking():
-    """A whole number of 400 digits is larger than any float."""
-    with refused("Column 'x' holds .*too large"):
-        one([1, 2, 3, 4]).predict({"x": 10**400})
-
-
 def test_vectors_and_single_values_are_not_mistaken_for_each_other():
     """A column of vectors stays one, and its vectors keep their length."""
     words, numbers = NaiveBayes().fit(WORDS, Y), NaiveBayes().fit({"x": [1.0] * 4, "z": [1.0] * 4}, Y)
@@ -430,15 +290,6 @@ def test_vectors_and_single_values_are_not_mistaken_for_each_other():
     survives(words, lambda nb: nb.predict(wider), "Column 'x' has vectors of 9 features, .* expecting 4 features")
     survives(words, lambda nb: nb.partial_fit(wider, Y), "Column 'x' has vectors of 9 features, .* 4 features")
     survives(words, lambda nb: nb.forget(wider, Y), "Column 'x' has vectors of 9 features")
-
-
-def test_an_array_of_other_width_is_refused():
-    """The error names both numbers of columns, as scikit-learn's does."""
-    nb = NaiveBayes().fit(np.arange(12.0).reshape(4, 3), Y)
-
-    survives(nb, lambda nb: nb.predict(np.ones((4, 2))), "X has 2 features, but NaiveBayes is expecting 3 features")
-    survives(nb, lambda nb: nb.partial_fit(np.ones((4, 2)), Y), "X has 2 features, but NaiveBayes is expecting 3")
-    survives(nb, lambda nb: nb.predict(np.full((4, 3), "red")), "Column 'x0' held numbers .* now holds text")
 
 
 # -- times, Decimals, large numbers: right answers ---------------------------------------------------------------------
@@ -494,43 +345,6 @@ def test_dates_durations_and_times_of_day_are_seconds(values, seconds, make):
     assert_array_equal(nb.predict_proba({"x": values[1]}), nb.predict_proba({"x": [values[1]]}))
 
 
-@pytest.mark.parametrize("make", [list, pd.Series, pl.Series, pa.array], ids=["list", "pandas", "Polars", "Arrow"])
-def test_decimals_are_numbers(make):
-    """Money is counted as numbers, or as labels if told so."""
-    values = [Decimal("1.50"), Decimal("2.5"), Decimal("0.25"), None]
-    floats = [1.5, 2.5, 0.25, None]
-
-    assert one(make(values)).schema_["x"].type == "number"
-    assert one(make(values)).counts_ == one(floats).counts_
-    labelled = one(make(values), families={"x": "categorical"})
-    assert labelled.counts_ == one(floats, families={"x": "categorical"}).counts_
-    assert_array_equal(labelled.predict_proba({"x": Decimal("1.5")}), labelled.predict_proba({"x": [1.5]}))
-
-
-def test_large_whole_numbers_are_distinguished_as_labels():
-    """Beyond 2^53 a float could not tell them apart."""
-    values = [2**53 + 1, 2**53, 2**53 + 1, 2**53]
-    for form in (values, np.array(values), pd.Series(values, dtype="Int64"), pl.Series(values)):
-        nb = one(form, families={"x": "categorical"})
-        assert nb.counts_.columns["x"].values.labels == (2**53, 2**53 + 1)
-        assert list(nb.predict({"x": [2**53, 2**53 + 1]})) == ["b", "a"]
-        assert list(nb.predict({"x": 2**53 + 1})) == ["a"]
-
-
-@pytest.mark.parametrize("far", [1e200, -1e308, 2.0**64, 10**30])
-def test_numbers_far_out_are_answered(far):
-    """Asking about any finite number is harmless."""
-    assert one([1.0, 2, 3, 4]).predict_proba({"x": far}).sum() == pytest.approx(1.0)
-
-
-def test_infinity_is_a_label_like_any_other():
-    """Where numbers are labels nothing is summed."""
-    nb = one([1.0, np.inf, 1.0, -np.inf], families={"x": "categorical"})
-
-    assert nb.counts_.columns["x"].values.labels == (-np.inf, 1.0, np.inf)
-    assert list(nb.predict({"x": [np.inf, 1.0]})) == ["b", "a"]
-
-
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 REFUSED_LABELS = {
@@ -575,39 +389,6 @@ def test_labels_that_are_no_classes_are_refused(kind):
     if y is not None:
         survives(one([1.0, 2, 3, 4]), lambda nb: nb.partial_fit(NUMBERS, y), words)
         survives(one([1.0, 2, 3, 4]), lambda nb: nb.forget(NUMBERS, y), words)
-
-
-def test_rows_without_labels_are_left_out_if_so_configured():
-    """With unlabelled="skip" they were never there; if none has a label there is nothing to learn from."""
-    nb = NaiveBayes(unlabelled="skip").fit(TABLE, [None, *LABELS[1:]])
-
-    assert nb.counts_ == NaiveBayes().fit({name: column[1:] for name, column in TABLE.items()}, LABELS[1:]).counts_
-    survives(nb, lambda nb: nb.partial_fit(TABLE, [None] * 8), "No row has a label")
-
-
-def test_a_column_of_labels_is_taken_with_a_warning():
-    """As scikit-learn does."""
-    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
-        nb = NaiveBayes().fit(NUMBERS, np.array(Y)[:, None])
-    assert nb.counts_ == NaiveBayes().fit(NUMBERS, Y).counts_
-
-
-def test_labels_of_another_type_than_before_are_refused():
-    """Texts and numbers cannot be classes of one model, whenever they come."""
-    survives(one([1, 2, 3, 4]), lambda nb: nb.partial_fit({"x": 1}, 7), "labels .*texts.* 7|labels must be all")
-    numbered = NaiveBayes().fit(NUMBERS, [1, 2, 1, 2])
-    survives(numbered, lambda nb: nb.partial_fit({"x": 1}, "seven"), "labels .*seven|labels must be all")
-    survives(numbered, lambda nb: nb.partial_fit({"x": 1}, 1, classes=["seven"]), "labels .*seven|labels must be all")
-
-
-def test_labels_may_outgrow_their_type():
-    """Small integers meet a large one, booleans a number: the label comes back as what it is."""
-    small = NaiveBayes().fit(NUMBERS, np.array([1, 2, 1, 2], np.int8)).partial_fit({"x": 9.0}, 300)
-    flags = NaiveBayes().fit(NUMBERS, [True, False, True, False]).partial_fit({"x": 90.0}, 7)
-
-    assert_array_equal(small.classes_, [1, 2, 300])
-    assert_array_equal(flags.classes_, [0, 1, 7])
-    assert flags.predict({"x": 90.0})[0] == 7
 
 
 def test_a_target_that_is_no_column_is_refused():
@@ -702,25 +483,6 @@ def test_nothing_can_be_asked_before_fitting():
         nb.forget(NUMBERS, Y)
 
 
-def test_when_everything_is_forgotten_nothing_can_be_answered():
-    """A model without rows and classes says so; it can learn again."""
-    nb = NaiveBayes().fit(TABLE, LABELS).forget(TABLE, LABELS)
-
-    with refused("The model has no rows left"):
-        nb.predict(TABLE)
-    assert nb.partial_fit(TABLE, LABELS).counts_ == NaiveBayes().fit(TABLE, LABELS).counts_
-
-
-def test_errors_can_be_handed_between_processes():
-    """What a worker refuses arrives as the same error."""
-    for error in (InvalidInput, InvalidSetting, NotASubset, NumberTooLarge, RowRefused, IncompatibleCounts):
-        assert issubclass(error, ValueError)
-    with pytest.raises(RowRefused) as caught:
-        one([1.0, np.inf, 3.0, 4.0])
-    again = pickle.loads(pickle.dumps(caught.value))
-    assert (str(again), again.row, again.column) == (str(caught.value), 1, "x")
-
-
 def test_half_a_pair_of_surrogates_is_a_label_like_any_other_in_a_dict_and_refused_in_a_column():
     """Python lets such a text be, Arrow cannot hold it; neither way breaks what was learned."""
     nb = NaiveBayes().fit({"x": ["a", "b", "文"]}, ["p", "q", "p"]).partial_fit({"x": "\ud800"}, "p")
@@ -729,9 +491,3 @@ def test_half_a_pair_of_surrogates_is_a_label_like_any_other_in_a_dict_and_refus
     assert nb.counts_.columns["x"].n.sum() == 24
     with refused("'x' holds 'z\\\\ud801😀'.*no valid text"):
         nb.predict({"x": ["a"] * 20 + ["z\ud801😀"]})
-
-
-def test_events_below_zero_are_refused_in_a_matrix_too():
-    """A matrix of numbers is taken as it lies, but looked at like any other table."""
-    with refused("Row 2, column 'x1' holds -1; .* cannot be negative"):
-        NaiveBayes(families={"x0": "poisson", "x1": "poisson"}).fit([[1, 9], [2, 9], [3, -1], [4, 9]], Y)

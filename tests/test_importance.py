@@ -1,9 +1,6 @@
 """Mutual information of a column and the class: counted, corrected for chance, the same for every model."""
 
-import pickle
-import warnings
 from math import log2
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,11 +12,9 @@ from sklearn.feature_selection import RFE, SelectFromModel
 
 import naively as nv
 from naively.errors import InvalidInput
-from naively.stats.arithmetic import entropy, information_of_bins, information_of_values
 
-from .instructions import instructions
+from .tables import instructions
 
-ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult-train.csv.gz"
 each_model = pytest.mark.parametrize("model", ["auto", "textbook"])
 
 
@@ -62,28 +57,6 @@ def test_noise_of_any_shape_tells_nothing(model):
     assert all(0 <= found[name] <= max(3 * error[name], 0.003) for name in found), found
 
 
-@each_model
-def test_a_column_that_determines_the_class_has_its_entropy(model):
-    """As labels, as numbers, as codes, with bins and as numbers of events."""
-    y = labels(600)
-    told = y == "yes"
-    table = {"label": np.where(told, "a", "b"), "number": told * 2.5, "code": told.astype(int), "flag": told}
-    families = {"code": "poisson"}
-
-    found, _ = bits(nv.NaiveBayes(model=model, families=families).fit(pd.DataFrame(table), y))
-
-    assert found == pytest.approx(dict.fromkeys(table, entropy(np.bincount(told).astype(float))), abs=1e-9)
-
-
-def test_more_classes_have_more_to_tell():
-    """The entropy of three classes of a third each is log2(3), and never more is told."""
-    y = np.repeat(["a", "b", "c"], 200)
-    table = pd.DataFrame({"same": y, "number": np.repeat([1, 5, 9], 200)})
-    found, _ = bits(nv.NaiveBayes(model="textbook").fit(table, y))
-
-    assert found == pytest.approx({"same": log2(3), "number": log2(3)}, abs=1e-9)
-
-
 @pytest.mark.parametrize("rows", [400, 4_000])
 @pytest.mark.parametrize("apart", [0.5, 1.0, 2.0])
 def test_the_figure_is_that_of_the_distributions(rows, apart):
@@ -102,33 +75,6 @@ def test_the_figure_is_that_of_the_distributions(rows, apart):
     assert np.std(drawn) / 2 < error["x"] < 2 * np.std(drawn)
 
 
-def test_random_figures_spread_as_far_as_their_error_says():
-    """The standard error is that of samples drawn again."""
-    rng, drawn = np.random.default_rng(2), []
-    for _ in range(60):
-        y = rng.integers(0, 2, 500)
-        n = np.zeros((2, 6))
-        np.add.at(n, (y, np.minimum(rng.poisson(1 + y), 5)), 1.0)
-        drawn.append(information_of_values(n))
-
-    spread = np.std([one.bits for one in drawn])
-    assert np.mean([one.error for one in drawn]) == pytest.approx(spread, rel=0.4)
-
-
-@each_model
-def test_an_increasing_change_of_scale_changes_nothing(model):
-    """Bins follow the order of numbers alone."""
-    rng = np.random.default_rng(3)
-    y = rng.integers(0, 2, 500)
-    x = rng.normal(size=500) + y
-    table = pd.DataFrame({"x": x, "cubed": x**3, "exp": np.exp(3 * x), "moved": 1e6 + 1e-3 * x})
-
-    found, _ = bits(nv.NaiveBayes(model=model).fit(table, y))
-
-    assert max(found.values()) - min(found.values()) < 1e-12
-    assert found["x"] > 0.1
-
-
 def test_all_models_and_sources_agree(tmp_path):
     """What is measured does not depend on the model, nor on where the rows come from."""
     table = noisy().assign(good=np.arange(2_000) % 7 + np.where(labels(2_000) == "yes", 3.0, 0.0), y=labels(2_000))
@@ -143,61 +89,6 @@ def test_all_models_and_sources_agree(tmp_path):
         assert found == pytest.approx(first, abs=1e-9)
 
 
-def test_of_many_rows_files_and_tables_show_the_same_some(tmp_path):
-    """A bounded number of rows is looked at, evenly spread, whichever way they come."""
-    rng = np.random.default_rng(4)
-    y = rng.integers(0, 2, 300_000)
-    table = pd.DataFrame({"x": rng.normal(size=300_000) + y, "noise": rng.normal(size=300_000), "y": y})
-    table.to_parquet(tmp_path / "rows.parquet", row_group_size=70_000)
-
-    inside, outside = (
-        nv.NaiveBayes(model="textbook").fit(rows, target="y") for rows in (table, tmp_path / "rows.parquet")
-    )
-
-    pd.testing.assert_frame_equal(inside.importance(), outside.importance())
-    assert inside.importance()["rows"].between(8_192, 16_384).all()
-    assert inside.importance()["bits"][0] == pytest.approx(0.1607, abs=0.015)
-
-
-def test_a_model_keeps_its_figures_and_no_rows(tmp_path):
-    """Saved, loaded and pickled, figures stay; the rows they were measured on are in no file."""
-    nb = nv.NaiveBayes(model="textbook").fit(noisy(), labels(2_000))
-    size = len(pickle.dumps(nv.NaiveBayes(model="textbook").fit(noisy()[["normal", "Cauchy"]], labels(2_000))))
-    nb.save(tmp_path / "m.parquet")
-
-    for other in (nv.load(tmp_path / "m.parquet"), pickle.loads(pickle.dumps(nb))):
-        pd.testing.assert_frame_equal(other.importance(), nb.importance())
-    assert size < 5_000
-
-
-def test_rows_that_come_or_go_are_reported(tmp_path):
-    """Figures of numbers are those of the last fit until most rows are others; labels and bins are counted on."""
-    rng = np.random.default_rng(6)
-    y = rng.integers(0, 2, 600)
-    table = pd.DataFrame({"x": rng.normal(size=600) + 2 * y, "label": np.where(y, "a", "b")})
-    nb = nv.NaiveBayes(model="textbook").fit(table[:200], y[:200])
-    before = bits(nb)[0]
-    assert "added or removed" not in nb.summary()
-
-    nb.partial_fit(table[200:300], y[200:300])
-    assert bits(nb)[0]["x"] == before["x"]
-    assert (
-        "The mutual information of numbers is that of the last `fit`; rows were added or removed since." in nb.summary()
-    )
-    nb.save(tmp_path / "m.parquet")
-    assert "added or removed" in nv.load(tmp_path / "m.parquet").summary()
-    nb.partial_fit(table[300:], y[300:])
-    assert np.isnan(bits(nb)[0]["x"])
-    assert bits(nb)[0]["label"] == pytest.approx(entropy(np.bincount(y).astype(float)))
-
-    auto = nv.NaiveBayes().fit(table[:200], y[:200])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        auto.partial_fit(table[200:], y[200:])
-    assert auto.importance()["rows"].tolist() == [600.0, 600.0]
-    assert "added or removed" not in auto.summary()
-
-
 def test_counts_made_elsewhere_have_figures_of_what_was_counted():
     """Moments do not tell what a number says; values do."""
     nb = nv.NaiveBayes(model="textbook").fit({"x": [1.0, 2, 3, 4] * 20, "label": list("abab") * 20}, list("abab") * 20)
@@ -208,16 +99,6 @@ def test_counts_made_elsewhere_have_figures_of_what_was_counted():
     assert bits(nv.merge([nb, nb]))[0]["x"] == bits(nb)[0]["x"]
     with pytest.raises(InvalidInput, match="no mutual information of 'x'"):
         _ = other.feature_importances_
-
-
-def test_a_missing_value_tells_nothing_unless_it_is_a_value():
-    """Half the rows have a number that determines the class; with missing="value" what is missing tells the rest."""
-    y = np.array(["a", "b", "c", "c"] * 100)
-    table = {"x": np.array([1.0, 2.0, np.nan, np.nan] * 100), "s": np.array(["u", "v", None, None] * 100, dtype=object)}
-
-    for missing, expected in (("skip", 0.5), ("value", 1.5)):
-        found, _ = bits(nv.NaiveBayes(model="textbook", missing=missing).fit(table, y))
-        assert found == pytest.approx({"x": expected, "s": expected}, abs=1e-9)
 
 
 def test_weights_are_rows():
@@ -233,42 +114,6 @@ def test_weights_are_rows():
     found = bits(nv.NaiveBayes(model="textbook").fit(table, y, sample_weight=weights))[0]
 
     assert found == pytest.approx(bits(nv.NaiveBayes(model="textbook").fit(table.iloc[twice], y[twice]))[0], abs=1e-9)
-
-
-def test_soft_labels_are_counted_by_their_probabilities():
-    """Rows that belong to both classes by half tell less than rows of one."""
-    x = np.repeat([0.0, 1.0], 200)
-    hard, soft = (pd.DataFrame({"a": np.where(x > 0, p, 1 - p), "b": np.where(x > 0, 1 - p, p)}) for p in (1.0, 0.8))
-
-    sure, unsure = (bits(nv.NaiveBayes(model="textbook").fit({"x": x}, y))[0]["x"] for y in (hard, soft))
-
-    assert sure == pytest.approx(1.0)
-    assert unsure == pytest.approx(1 - entropy(np.array([0.2, 0.8])), abs=0.02)
-
-
-def test_tables_of_no_rows_and_of_one_class_tell_nothing():
-    """Nothing to tell is 0 bits, never an error."""
-    assert information_of_values(np.zeros((2, 3))).bits == information_of_bins(np.zeros((2, 3))).bits == 0.0
-    assert information_of_bins(np.array([[3.0, 4.0, 9.0]])).bits == 0.0
-    assert information_of_values(np.full((2, 2), 1e-3)).bits == 0.0
-    assert bits(nv.NaiveBayes(model="textbook").fit({"x": [1.0, 2.0]}, ["a", "a"]))[0] == {"x": 0.0}
-
-
-@pytest.mark.skipif(not ADULT.exists(), reason="needs the data sets of ../shared/data beside the repository")
-@each_model
-def test_capital_gain_tells_what_is_counted(model, tmp_path):
-    """Of adult's columns, capital-gain has about 0.117 bits: its density is not normal, and its moments said 0.515."""
-    table = pd.read_csv(ADULT, na_values=["?"])[["age", "capital-gain", "fnlwgt", "relationship", "income"]]
-    table.to_parquet(tmp_path / "rows.parquet")
-    inside, outside = (nv.NaiveBayes(model=model).fit(t, target="income") for t in (table, tmp_path / "rows.parquet"))
-    outside.save(tmp_path / "m.parquet")
-
-    for nb in (inside, outside, nv.load(tmp_path / "m.parquet")):
-        found, _ = bits(nb)
-        assert found["capital-gain"] == pytest.approx(0.117, abs=0.01)
-        assert found["age"] == pytest.approx(0.097, abs=0.008)
-        assert found["relationship"] == pytest.approx(0.165, abs=0.002)
-        assert found["fnlwgt"] < 0.003
 
 
 @each_model
@@ -327,31 +172,7 @@ def test_columns_are_selected_by_scikit_learn(model, as_array):
         assert pick.transform(X).shape == (300, 2)
 
 
-def test_labels_are_selected_as_they_are():
-    """SelectFromModel gives a mixed frame to the model as it is."""
-    table, y = chosen_from()
-    mixed = table.assign(kind=np.where(y, "a", "b"), other=np.arange(300) % 5 == 0)
-
-    pick = SelectFromModel(nv.NaiveBayes(), threshold=0.1).fit(mixed, y)
-
-    assert mixed.columns[pick.get_support()].tolist() == ["good", "better", "kind"]
-
-
 # -- wide tables -------------------------------------------------------------------------------------------------------
-
-
-def test_a_summary_shows_the_strongest_of_many_columns():
-    """And says where the others are; no column costs more than another."""
-    rng = np.random.default_rng(9)
-    y = rng.integers(0, 2, 100)
-    X = rng.normal(size=(100, 1_500))
-    X[:, 700] += 5 * y
-    lines = nv.NaiveBayes(model="textbook").fit(X, y).summary().splitlines()
-
-    assert lines[1] == "Mutual information of each column and the class:"
-    assert "x700" in lines[2]
-    assert len([line for line in lines if " bits  x" in line]) == 30
-    assert "… and 1,470 more columns: importance()" in lines
 
 
 def test_the_work_of_a_summary_and_of_an_explanation_is_proportional_to_the_columns():

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import naively as nv
+from naively import _kernels
 from naively.counting import smallest
 from naively.estimator import state as state_module
 
@@ -210,7 +211,6 @@ def test_an_interrupt_in_a_kernel_takes_its_rows_back(name, done, large, monkeyp
 
 
 def state_kernels():
-    from naively import _kernels
 
     return _kernels
 

@@ -1,23 +1,124 @@
 """Intervals: the middle of what the posterior of the parameters leads to, without drawing from it."""
 
+from __future__ import annotations
+
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import sparse
-from scipy.stats import beta
+from scipy.special import gammaln, logsumexp
 
-import naively as nv
 from naively.errors import InvalidInput, InvalidSetting
-from naively.estimator.answers import source_of
-from naively.explain.interval import log_joint_cumulants, prior_cumulants
+from naively.families.gaussian import GaussianPrior
+from naively.families.numbers import Summary
 
-from .posterior_draws import cells, drawn
 from .table_cases import KINDS as TABLES
 from .table_cases import LABELS
-from .textbook import book
+from .tables import book
+
+WORDS = 12  # of a bag
+PALETTE = ["red", "green", "blue", "grey"]
+HOLES = 0.15
+
+
+def cells(family: str, y: Any, rng: Any) -> Any:
+    """Return a column of this family for rows of these classes (numbers).
+
+    With missing values where it may have some.
+    """
+    hole = rng.random(len(y)) < HOLES
+    if family == "categorical":
+        places = (rng.integers(0, 3, len(y)) + (rng.random(len(y)) < 0.5) * y) % len(PALETTE)
+        return [None if gone else PALETTE[at] for at, gone in zip(places, hole, strict=True)]
+    if family == "gaussian":
+        return np.where(hole, np.nan, rng.normal(50 + 0.8 * y, 1 + 0.3 * y))
+    if family == "poisson":
+        return np.where(hole, np.nan, rng.poisson(1.5 + y))
+    if family == "bernoulli":
+        return (rng.random((len(y), 5)) < 0.25 + 0.1 * y[:, None]).astype(float)
+    return rng.poisson(0.4 + 0.15 * ((np.arange(WORDS) + y[:, None]) % 3)).reshape(len(y), WORDS).astype(float)
+
+
+def log_draws(
+    family: str, column: Any, y: Any, classes: int, asked: Any, smoothing: float, draws: int, rng: Any
+) -> Any:
+    """Return log P(cell | class) of these cells, [draw, row, class], under parameters drawn from their posterior."""
+    each = {
+        "categorical": of_labels,
+        "gaussian": of_bells,
+        "poisson": of_rates,
+        "bernoulli": of_flags,
+        "words": of_words,
+    }
+    parts = each[family](column, y, classes, asked, smoothing, draws, rng)
+    return np.stack([*parts], axis=2)
+
+
+def of_labels(column: Any, y: Any, classes: int, asked: Any, smoothing: float, draws: int, rng: Any) -> Any:
+    values, column = sorted({value for value in column if value is not None}), np.array(column, dtype=object)
+    for k in range(classes):
+        n = np.array([((column == value) & (y == k)).sum() for value in values])
+        logs = np.log(rng.dirichlet(n + smoothing, draws))
+        yield np.stack([logs[:, values.index(v)] if v in values else np.zeros(draws) for v in asked], axis=1)
+
+
+def summary_of(column: Any, y: Any, classes: int) -> Summary:
+    numbers = [column[(y == k) & ~np.isnan(column)] for k in range(classes)]
+    n, mean = np.array([len(x) for x in numbers], float), np.array([x.mean() if len(x) else 0.0 for x in numbers])
+    ssd = np.array([((x - x.mean()) ** 2).sum() if len(x) else 0.0 for x in numbers])
+    return Summary(n[None], mean[None], ssd[None], np.zeros((1, classes)))
+
+
+def of_bells(column: Any, y: Any, classes: int, asked: Any, smoothing: float, draws: int, rng: Any) -> Any:
+    summary = summary_of(column, y, classes)
+    prior = GaussianPrior.of(summary, smoothing)
+    believed = [float(np.ravel(part)[0]) for part in (prior.centre, prior.centred, prior.variance)]
+    for k in range(classes):
+        n, mean, ssd = (float(part[0, k]) for part in summary[:3])
+        centre, centred, variance = believed
+        rows, squares = prior.rows + n, prior.rows * variance + ssd + centred * n / (centred + n) * (mean - centre) ** 2
+        sigma2 = 1 / rng.gamma(rows / 2, 2 / squares, draws)[:, None]
+        mu = rng.normal((centred * centre + n * mean) / (centred + n), np.sqrt(sigma2 / (centred + n)))
+        yield known(asked, -0.5 * np.log(2 * np.pi * sigma2) - (asked - mu) ** 2 / (2 * sigma2))
+
+
+def of_rates(column: Any, y: Any, classes: int, asked: Any, smoothing: float, draws: int, rng: Any) -> Any:
+    there = ~np.isnan(column)
+    overall = (column[there].sum() + 0.5) / (there.sum() + 1)
+    for k in range(classes):
+        own = column[there & (y == k)]
+        rate = rng.gamma(own.sum() + smoothing * overall, 1 / (len(own) + smoothing), draws)[:, None]
+        yield known(asked, asked * np.log(rate) - rate - gammaln(asked + 1))
+
+
+def known(asked: Any, logs: Any) -> Any:
+    return np.where(np.isnan(asked), 0.0, logs)
+
+
+def of_flags(column: Any, y: Any, classes: int, asked: Any, smoothing: float, draws: int, rng: Any) -> Any:
+    for k in range(classes):
+        n, rows = column[y == k].sum(axis=0), (y == k).sum()
+        p = rng.beta(n + smoothing, rows - n + smoothing, (draws, column.shape[1]))
+        yield np.log(p) @ asked.T + np.log1p(-p) @ (1 - asked).T
+
+
+def of_words(column: Any, y: Any, classes: int, asked: Any, smoothing: float, draws: int, rng: Any) -> Any:
+    for k in range(classes):
+        yield np.log(rng.dirichlet(column[y == k].sum(axis=0) + smoothing, draws)) @ asked.T
+
+
+def drawn(
+    families: dict[str, str], table: Any, y: Any, classes: int, asked: Any, draws: int, rng: Any, smoothing: float = 1.0
+) -> Any:
+    """Return P(class | row), [draw, row, class], of a table whose columns have these families; the prior has λ, too."""
+    joint = np.log(rng.dirichlet(np.bincount(y, minlength=classes) + smoothing, draws))[:, None]
+    for name, family in families.items():
+        joint = joint + log_draws(family, table[name], y, classes, asked[name], smoothing, draws, rng)
+    return np.exp(joint - logsumexp(joint, axis=2, keepdims=True))
+
 
 DRAWS, ASKED = 20_000, 8
 KINDS = {
@@ -73,63 +174,6 @@ def test_an_interval_is_the_middle_of_what_is_drawn(kind, rows, classes):
     assert inside.max(initial=0.9) < (0.93 if rows >= 20 else 0.97)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.99])
-def test_other_levels_are_other_quantiles(level):
-    nb, _, asked, draw = made("mixed", 200, 4)
-    p, (low, high) = draw(DRAWS), nb.predict_interval(asked, level)
-    assert np.abs(low - np.quantile(p, (1 - level) / 2, axis=0)).max() < 0.03
-    assert np.abs(high - np.quantile(p, (1 + level) / 2, axis=0)).max() < 0.03
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_cumulants_add_up_to_what_is_predicted(kind):
-    """Over factorials they are log E[P(row, class)], as bayes predicts; the fifth is nothing where all is frequent.
-
-    Of words that holds for a row of a single one.
-    """
-    nb, table, asked, _ = made(kind, 20_000, 2)
-    for name, family in KINDS[kind].items():
-        if family in ("words", "categorical"):  # labels that both classes have
-            asked[name] = np.eye(ASKED, 12) if family == "words" else table[name][: 2 * ASKED : 2]
-    model = nb.fitted_.model
-    prior = prior_cumulants(model.textbook, nb.counts_.rows, 1.0)
-    (cumulants,) = model.each_block(
-        lambda _, columns: log_joint_cumulants(model.textbook, columns, 1, prior), source_of(nb.fitted_, asked)[0], 1
-    )
-    predicted = cumulants.mean + cumulants.variance / 2 + cumulants.third / 6 + cumulants.fourth / 24
-    joint = nb.predict_joint_log_proba(asked)
-    np.testing.assert_allclose(predicted[:, 0] - predicted[:, 1], joint[:, 0] - joint[:, 1], rtol=0, atol=1e-9)
-
-
-def test_proportions_of_a_flag_are_uncertain_in_part():
-    """A cell that is half there takes half of both logarithms."""
-    rng = np.random.default_rng(3)
-    x, y = rng.random((40, 3)).round(1), np.arange(40) % 2
-    nb = book(families={"x": nv.Bernoulli(threshold=None)}, prior="uniform").fit({"x": x}, y)
-    draws = np.zeros((DRAWS, ASKED, 2))
-    for k in range(2):
-        n = x[y == k].sum(axis=0)
-        p = rng.beta(n + 1, (y == k).sum() - n + 1, (DRAWS, 3))
-        draws[:, :, k] = np.log(p) @ x[:ASKED].T + np.log1p(-p) @ (1 - x[:ASKED]).T
-    p = 1 / (1 + np.exp(draws[:, :, 1] - draws[:, :, 0]))
-    for given in (x[:ASKED], sparse.csr_array(x[:ASKED])):
-        low, high = nb.predict_interval({"x": given})
-        assert np.abs(low[:, 0] - np.quantile(p, 0.05, axis=0)).max() < 0.01
-        assert np.abs(high[:, 0] - np.quantile(p, 0.95, axis=0)).max() < 0.01
-
-
-def test_complements_are_drawn_from_the_other_classes():
-    """A class is scored by the words of all others; of two classes, by those of the other one."""
-    rng = np.random.default_rng(4)
-    x, y = rng.poisson(1.0, (30, 5)).astype(float), np.arange(30) % 2
-    x[:, 0] += y
-    nb = book(families={"x": nv.Words(complement=True)}, prior="uniform").fit({"x": x}, y)
-    scores = [-np.log(rng.dirichlet(x[y != k].sum(axis=0) + 1, DRAWS)) @ x[:ASKED].T for k in range(2)]
-    p, (low, high) = 1 / (1 + np.exp(scores[1] - scores[0])), nb.predict_interval({"x": x[:ASKED]})
-    assert np.abs(low[:, 0] - np.quantile(p, 0.05, axis=0)).max() < 0.02
-    assert np.abs(high[:, 0] - np.quantile(p, 0.95, axis=0)).max() < 0.02
-
-
 # -- laws --------------------------------------------------------------------------------------------------------------
 
 each_kind = pytest.mark.parametrize("kind", TABLES)
@@ -160,16 +204,6 @@ def test_an_interval_lies_between_0_and_1_and_holds_the_prediction(kind, setting
     ends = [nb.predict_interval(table, level) for level in (1e-9, 0.2, 0.5, 0.9, 0.99, 1 - 1e-12)]
     for (low, high), (lower, higher) in pairwise(ends):
         assert ((lower <= low) & (higher >= high)).all()
-
-
-@each_kind
-def test_the_estimate_moves_the_prediction_and_not_the_posterior(kind):
-    """Under mle and bayes with the same λ the interval is the same, except that it holds the prediction."""
-    (bayes, table), (mle, _) = fitted(kind), fitted(kind, "mle")
-    predicted = [nb.predict_proba(table) for nb in (bayes, mle)]
-    (low, high), (other_low, other_high) = (nb.predict_interval(table) for nb in (bayes, mle))
-    np.testing.assert_array_equal(np.minimum(low, predicted[1]), np.minimum(other_low, predicted[0]))
-    np.testing.assert_array_equal(np.maximum(high, predicted[1]), np.maximum(other_high, predicted[0]))
 
 
 @each_kind
@@ -209,57 +243,6 @@ def test_a_missing_cell_and_a_given_prior_are_certain(prior):
     low, high = nb.predict_interval(dict.fromkeys(table))
     np.testing.assert_allclose(low, high, rtol=1e-12)
     np.testing.assert_allclose(low, nb.predict_proba(dict.fromkeys(table)), rtol=1e-12)
-
-
-def test_an_empirical_prior_alone_is_a_beta():
-    """Without any column, the share of a class has the quantiles of its Beta posterior."""
-    nb = book(columns=[]).fit({"x": [0.0] * 30}, ["yes"] * 9 + ["no"] * 21)
-    low, high = nb.predict_interval({"x": 0.0}, level=0.8)
-    np.testing.assert_allclose([low[0, 1], high[0, 1]], beta(10, 22).ppf([0.1, 0.9]), atol=1e-3)
-
-
-@pytest.mark.parametrize("family", ["categorical", "bernoulli", "words"])
-def test_without_smoothing_a_value_without_rows_is_ruled_out_for_certain(family):
-    """λ = 0 leaves no doubt about what was never seen; under mle with λ = 1 there is some."""
-    column = ["a", "a", "b"] * 4 if family == "categorical" else np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]] * 4)
-    ask = ["b"] if family == "categorical" else np.array([[1.0, 1.0]])
-    nb = book(families=named({"x": family}), estimate="mle", smoothing=0.0).fit({"x": column}, ["no", "no", "yes"] * 4)
-    low, high = nb.predict_interval({"x": ask})
-    assert (low[0].tolist(), high[0].tolist()) == ([0.0, 1.0], [0.0, 1.0])
-    low, high = nb.set_params(smoothing=1.0).predict_interval({"x": ask})
-    assert low[0, 0] == 0.0  # mle says so, and the interval holds it
-    assert 0.05 < high[0, 0] < 0.9
-
-
-@pytest.mark.parametrize("family", ["categorical", "gaussian", "poisson", "bernoulli", "words"])
-def test_of_a_class_without_rows_nothing_is_known_without_smoothing(family):
-    rng = np.random.default_rng(1)
-    column, ask = (cells(family, np.arange(n) % 2, rng) for n in (20, 3))
-    ask = [value or "red" for value in ask] if family == "categorical" else np.nan_to_num(ask, nan=1.0)
-    how = {"smoothing": 0.0, "prior": "uniform", "estimate": "mle", "classes": [0, 1, 2]}
-    low, high = (
-        book(families=named({"x": family}), **how).fit({"x": column}, np.arange(20) % 2).predict_interval({"x": ask})
-    )
-    assert (low[:, 2] < 1e-6).all()
-    assert (high[:, 2] > 1 - 1e-6).all()
-
-
-def test_a_row_that_rules_out_every_class_gets_the_prior_and_a_single_class_is_certain():
-    nb = book(smoothing=0.0, prior={"no": 0.7, "yes": 0.3}).fit({"x": ["a", "b"], "y": ["c", "d"]}, ["no", "yes"])
-    low, high = nb.predict_interval({"x": "a", "y": "d"})
-    np.testing.assert_allclose([low[0], high[0]], [[0.7, 0.3]] * 2, rtol=1e-12)
-    low, high = book().fit({"x": [1.0, 2.0]}, ["only", "only"]).predict_interval({"x": 1.5})
-    assert (low.tolist(), high.tolist()) == ([[1.0]], [[1.0]])
-
-
-@pytest.mark.parametrize("far", [1e3, 1e80, 1e149])
-def test_numbers_far_from_all_rows_stay_within_0_and_1(far):
-    table = {"x": [1.0, 2.0, 3.0, 9.0, 8.0], "n": [1, 0, 2, 5, 4], "same": [4.0] * 5}
-    nb = book(families={"n": "poisson"}).fit(table, ["a", "a", "b", "b", "c"])
-    for row in ({"x": far, "n": 1, "same": 4.0}, {"x": -far, "n": far, "same": far}):
-        low, high = nb.predict_interval(row)
-        assert np.isfinite([low, high]).all()
-        assert (low <= high).all()
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.9", True], ids=repr)

@@ -1,16 +1,29 @@
-"""Rows that are kept beside the counts: weights, labels that are soft or missing, copies, and answers that lag."""
+"""Rows that are kept beside the counts: a sample by their content alone; weights, labels, copies, answers that lag."""
 
 from __future__ import annotations
 
-from zlib import crc32
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import naively as nv
 from naively.counting import sample
-from naively.text.reader import text_hashes
+from naively.counting.counter import TableCounter
+from naively.counting.files import FileRows
+from naively.counting.reading import labeled_rows
+from naively.counting.row_hash import RowHasher, frame_hashes
+from naively.counting.rows import Rows
+from naively.counting.sample import Sample, sample_places
+from naively.data.column import Column
+from naively.data.frame import frame_of
+from naively.data.schema import Schema
+from naively.data.target import Target
+from naively.model.recipe import RECIPE
 
 N, KEPT = 400, 150
 
@@ -23,35 +36,7 @@ def table(n=N, seed=0):
     return pd.DataFrame({"size": y + rng.normal(size=n), "colour": colour}), y.astype(str)
 
 
-def kept_of(nb):
-    """Return the numbers of the rows that a model keeps."""
-    source = nb.fitted_.state.kept.rows().source
-    return source.columns["size"].numbers(0, source.rows)
-
-
 # -- weights -----------------------------------------------------------------------------------------------------------
-
-
-def test_faded_rows_of_a_sample_are_forgotten(keep):
-    keep(KEPT)
-    X, y = table()
-    nb = 0.5 * nv.NaiveBayes().fit(X, y)
-    gone = X["size"].to_numpy()[: N // 2]
-    assert np.isin(kept_of(nb), gone).any()
-    nb.forget(X[: N // 2], y[: N // 2], sample_weight=np.full(N // 2, 0.5))
-    assert not np.isin(kept_of(nb), gone).any()
-    assert len(kept_of(nb)) > KEPT / 3
-    assert nb.counts_.rows.sum() == N / 4
-
-
-def test_a_part_of_the_weight_of_faded_rows_is_forgotten(keep):
-    keep(KEPT)
-    X, y = table()
-    nb = 0.5 * nv.NaiveBayes().fit(X, y)
-    before = len(kept_of(nb))
-    nb.forget(X, y, sample_weight=np.full(N, 0.25))
-    assert len(kept_of(nb)) == before
-    assert np.allclose(nb.fitted_.state.kept.rows().weights, 0.25)
 
 
 @pytest.mark.parametrize("kept", [KEPT, N])
@@ -61,30 +46,6 @@ def test_faded_rows_are_known_to_calibrate(kept, keep):
     nb = 0.5 * nv.NaiveBayes().fit(X, y)
     p = nb.predict_proba(X)
     assert nb.calibrate(X, y, sample_weight=np.full(N, 0.5)).predict_proba(X).shape == p.shape
-
-
-@pytest.mark.filterwarnings("ignore::naively.WeightWarning")
-@pytest.mark.parametrize("weight", [0.01, 1000.0])
-def test_a_model_is_fitted_anew_by_the_weight_of_the_rows_that_came(weight):
-    (X, y), (more, labels) = table(), table(N, 1)
-    weights = np.full(N, weight)
-    nb = nv.NaiveBayes().fit(X, y, sample_weight=weights)
-    nb.predict(X)
-    nb.partial_fit(more, labels, sample_weight=weights)
-    whole = nv.NaiveBayes().fit(pd.concat([X, more]), [*y, *labels], sample_weight=[*weights, *weights])
-    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::naively.LargestFitWarning")
-def test_of_models_without_rows_that_one_answers_whose_rows_weigh_most():
-    (X, y), (more, labels) = table(1000), table(800, 1)
-    old = nv.NaiveBayes().fit(X, y).drop_rows()
-    new = nv.NaiveBayes().fit(more, labels).drop_rows()
-    for weight, heaviest in ((1.0, old), (0.5, new)):
-        for parts in ((weight * old, new), (new, weight * old)):
-            merged = nv.merge(*parts)
-            assert merged.counts_.rows.sum() == 1000 * weight + 800
-            assert merged.tuning_.learned.weights == heaviest.tuning_.learned.weights
 
 
 def test_classes_may_weigh_nothing_in_models_that_are_merged(keep):
@@ -151,83 +112,161 @@ def test_rows_without_a_label_are_counted_for_no_class_once_some_rows_are_droppe
     assert np.isfinite(nb.partial_fit(*table(200, 2)).predict_proba(X)).all()
 
 
-def test_models_with_rows_without_a_label_merge_beyond_the_sample(keep):
-    keep(N)
-    parts = [nv.NaiveBayes(unlabelled="em", estimate="map").fit(*half_labelled(300, seed)) for seed in (0, 1)]
-    merged = nv.merge(parts)
-    assert merged.counts_.rows.sum() == 300
-    assert merged.tuning_.learned.joint.rows.sum() == merged.kept_rows_.rows < 300
+# -- the sample of rows ------------------------------------------------------------------------------------------------
+
+ROWS = 700
 
 
-def test_merged_models_know_the_classes_that_each_declared():
-    X, y = table()
-    a, b = (nv.NaiveBayes(classes=["0", "1", other]).fit(X, y) for other in ("2", "7"))
-    assert nv.merge(a, b).classes_.tolist() == nv.merge(b, a).classes_.tolist() == ["0", "1", "2", "7"]
+def mixed(rows=ROWS, seed=0):
+    """Return a table with numbers, labels and texts, copies of rows among them."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["high", "low", "none"], rows, p=[0.5, 0.4, 0.1])
+    table = pd.DataFrame(
+        {
+            "size": np.where(rng.random(rows) < 0.1, np.nan, rng.normal(size=rows).round(2)),
+            "visits": rng.integers(0, 50, rows),
+            "color": pd.Series(rng.choice(["red", "grün", "蓝", ""], rows)).replace("", None),
+            "member": rng.random(rows) < 0.5,
+            "note": [f"{k} and {n}" for k, n in zip(kind, rng.integers(0, 9, rows), strict=True)],
+            "kind": kind,
+        }
+    )
+    at = np.arange(rows)
+    at[rows // 2 : rows // 2 + 60] = 0  # many copies of one row
+    return table.iloc[at].reset_index(drop=True)
 
 
-# -- copies ------------------------------------------------------------------------------------------------------------
+@pytest.fixture(params=["DataFrame", "arrow", "shuffled", "columns turned round", "csv", "csv shuffled", "parquet"])
+def source(request, tmp_path):
+    """Return the same table, written in many ways."""
+    table = mixed()
+    shuffled = table.sample(frac=1.0, random_state=3)
+    if request.param == "columns turned round":
+        return table[table.columns[::-1]]
+    if request.param == "arrow":
+        return pa.Table.from_pandas(table, preserve_index=False)
+    if request.param.startswith("csv"):
+        (shuffled if "shuffled" in request.param else table).to_csv(path := tmp_path / "t.csv", index=False)
+        return path
+    if request.param == "parquet":
+        pq.write_table(pa.Table.from_pandas(shuffled, preserve_index=False), tmp_path / "t.parquet", row_group_size=50)
+        return tmp_path / "t.parquet"
+    return shuffled if request.param == "shuffled" else table
 
 
-def test_texts_of_one_length_and_checksum_are_no_copies():
-    texts = ["29c0c48d67785ae0", "0df989beb6e9ec7f"]
-    assert crc32(texts[0].encode()) == crc32(texts[1].encode())
-    assert len(set(text_hashes(texts).tolist())) == 2
+def contents(frame, labels):
+    """Return how often each row occurs, as plain values in the order of the columns' names."""
+    names = sorted(frame.columns)
+    columns = []
+    for name in names:
+        values = frame.columns[name]
+        columns.append(values.labels(0, frame.rows) if values.type == "text" else values.numbers(0, frame.rows))
+    cells = [
+        [None if at < 0 else column.labels[at] for at in column.which]
+        if hasattr(column, "which")
+        else [None if np.isnan(x) else float(x) for x in column]
+        for column in columns
+    ]
+    return Counter(zip(*cells, labels, strict=True))
 
 
-@pytest.mark.parametrize("as_dicts", [False, True])
-def test_texts_that_are_too_long_to_be_kept_are_noticed_as_they_come(as_dicts, monkeypatch):
-    """No question need come between two batches."""
-    monkeypatch.setattr(sample, "BYTES", 4000)
-    monkeypatch.setattr(sample, "FEWEST", 50)
-    X, y = table()
-    X = X.assign(text=[f"{a} {b} and so on" for a, b in zip(X["colour"], y, strict=True)])
-    nb = nv.NaiveBayes(families={"text": "words"}).fit(X[:5], y[:5])
-    for at in range(5, N, 5):
-        rows = X[at : at + 5]
-        nb.partial_fit(rows.to_dict("records") if as_dicts else rows, y[at : at + 5])
-    nb.predict(X)
-    assert 50 < nb.kept_rows_.rows < N
-    assert nb.tuning_.learned.joint.rows.sum() == nb.kept_rows_.rows
-    assert nb.counts_.rows.sum() == N
+def sampled(source, kept, most, keep, families=None, weight=None):
+    """Return the rows of the sample, as values, of a table or a file."""
+    keep(kept)
+    rows = labeled_rows(source, None, "kind", weight)
+    if isinstance(rows, FileRows):
+        rows.sampling = "rows"
+    counter = TableCounter(rows.schema(families))
+    rows.count(counter, 1)
+    rows = rows.sampled(counter) if isinstance(rows, FileRows) else rows
+    rows = rows.take(sample_places(rows, most, counter.schema, 1))
+    return contents(rows.source, [rows.target.labels[code] for code in rows.target.codes])
 
 
-# -- answers that lag --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("kept", "most"), [(100, 100), (100, 30), (340, 50), (20_000, 90), (350, 700), (1, 1)])
+def test_the_sample_is_the_same_from_memory_and_files_in_any_order(source, kept, most, keep):
+    families = {"note": "words"}
+    expected = sampled(mixed(), kept, most, keep, families)
+    assert sampled(source, kept, most, keep, families) == expected
+    assert expected.total() == min(most, ROWS)
 
 
-def test_counts_do_not_lag_and_answers_lag_together_with_what_explains_them():
-    X, y = table(2000)
-    nb = nv.NaiveBayes().fit(X, y)
-    first, few = nb.predict_proba(X[:5]), len(nb.probabilities("colour"))
-    new = pd.DataFrame({"size": [9.0], "colour": ["violet"]})
-    nb.partial_fit(new, ["1"])
-    assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 2001
-    assert "violet" in nb.counts_.columns["colour"].values.labels
-    assert np.array_equal(nb.predict_proba(X[:5]), first)
-    assert len(nb.probabilities("colour")) == few
-    more = pd.concat([new] * 100)
-    nb.partial_fit(more, ["1"] * 100)  # more than 5 %
-    assert "violet" in list(nb.probabilities("colour")["value"])
-    assert not np.array_equal(nb.predict_proba(X[:5]), first)
+@pytest.mark.parametrize("size", [40, 1000, 1 << 17])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_blocks_and_threads_do_not_matter(size, threads, monkeypatch):
+    frame, y = frame_of(mixed().drop(columns="kind")), np.zeros(ROWS, dtype=np.int32)
+    monkeypatch.setattr("naively.counting.row_hash.BLOCK", size)
+    hasher = RowHasher(TableCounter(frame.schema(), ["one"]))
+    assert len(set(frame_hashes(hasher, frame, y, None, threads).tolist())) == ROWS - 60
+    np.testing.assert_array_equal(
+        frame_hashes(hasher, frame, y, None, threads),
+        frame_hashes(RowHasher(TableCounter(frame.schema(), ["other", "one"])), frame, y + 1, np.ones(ROWS), 1),
+    )
 
 
-# -- other models ------------------------------------------------------------------------------------------------------
+def test_every_cell_the_class_and_the_weight_change_the_hash():
+    row = {"a": [1.0], "b": ["x"], "c": [True], "t": ["two words"]}
+    families = {"t": "words"}
+
+    def hashed(X, y=("p",), weights=None):
+        rows = labeled_rows(X, y, None, weights)
+        return rows.hashed(rows.schema(families), 1).tolist()
+
+    assert hashed(row) == hashed(row, weights=[1.0]) == hashed({name: row[name] for name in reversed(row)})
+    changed = [row | {"a": [2.0]}, row | {"b": ["y"]}, row | {"c": [False]}, row | {"t": ["two other words"]}]
+    changed += [row | {"a": [np.nan]}, row | {"b": [None]}, row | {"d": [5.0]}]
+    found = [hashed(other) for other in changed] + [hashed(row, ["q"]), hashed(row, weights=[2.0])]
+    assert len({*map(tuple, found), tuple(hashed(row))}) == len(found) + 1
+    families = {}
+    assert hashed({"a": [1.0], "b": [2.0]}) != hashed({"a": [2.0], "b": [1.0]})  # cells belong to their columns
+    soft = [pd.DataFrame([shares], columns=["p", "q"]) for shares in ([0.5, 0.5], [0.4, 0.6])]
+    assert hashed(row, soft[0]) != hashed(row, soft[1])
 
 
-def test_another_model_is_fitted_to_kept_rows_after_loading(tmp_path):
-    X, y = table()
-    nv.NaiveBayes(model="textbook", smoothing="auto").fit(X, y).save(tmp_path / "a.parquet", rows=True)
-    nb = nv.load(tmp_path / "a.parquet").set_params(model="auto")
-    whole = nv.NaiveBayes(smoothing="auto").fit(X, y)
-    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
+def made(rows, begin, y, folds=None):
+    """Let a sample look at rows of a table, a block at a time; return it."""
+    schema = Schema((Column("x", "number"), Column("t", "text", "words")))
+    found = Sample.of_files(schema)
+    for part in np.array_split(np.arange(begin, begin + rows), 7):
+        table = pa.table({"x": part // 2 * 1.0, "t": [f"text {k % 50}" * 3 for k in part // 2]})
+        weights = np.where(part % 5 == 0, 0.0, 1.0)
+        target = Target(["a", "b"], y[part], np.dtype(object))
+        found = found.plus(Rows(frame_of(table), target, weights, folds=None if folds is None else folds[part]))
+    return found
 
 
-def test_what_is_kept_of_one_file_is_a_model_of_it(tmp_path):
-    X, y = table()
-    for name, at in (("a", slice(0, 100)), ("b", slice(100, None))):
-        X[at].assign(label=y[at]).to_csv(tmp_path / f"{name}.csv", index=False)
-    nv.fit_files(nv.NaiveBayes(), tmp_path / "*.csv", "label", keep_counts=tmp_path / "kept")
-    found = [nv.load(path) for path in (tmp_path / "kept").glob("*.parquet")]
-    found = [nb.predict_proba(X) for nb in sorted(found, key=lambda nb: nb.counts_.rows.sum())]
-    whole = [nv.NaiveBayes().fit(tmp_path / f"{name}.csv", target="label").predict_proba(X) for name in "ab"]
-    assert np.allclose(found, whole, rtol=0, atol=1e-7)
-    assert not np.allclose(whole[0], whole[1], rtol=0, atol=1e-3)
+def as_values(found):
+    part = found.rows()
+    x = part.source.columns["x"].numbers(0, part.source.rows)
+    labels = [part.target.labels[code] for code in part.target.codes]
+    return Counter(zip(x.tolist(), labels, part.weights.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("cut", [10, 60, 300, 590])
+@pytest.mark.parametrize("limit", [1 << 26, 600])
+def test_the_sample_of_two_parts_follows_from_both(cut, limit, monkeypatch, keep):
+    keep(50)
+    monkeypatch.setattr(sample, "BYTES", limit)
+    monkeypatch.setattr(sample, "FEWEST", 20)
+    y = (np.arange(600) % 4 == 1).astype(np.int32)
+    whole = made(600, 0, y)
+    first, second = made(cut, 0, y), made(600 - cut, cut, y)
+    again, first = second + first, first + second
+    assert as_values(first) == as_values(again) == as_values(whole)
+    assert whole.complete is first.complete is False
+    assert as_values(whole).total() <= 50
+    assert limit > 600 or 20 <= len(as_values(whole)) <= 600 // 18
+    assert all(weight > 0 for _, _, weight in as_values(whole))
+
+
+def test_models_of_many_rows_are_the_same_from_memory_and_files(tmp_path, monkeypatch, keep):
+    """More rows than are kept: the grid, the weights and the smoothing are chosen on the same sample."""
+    keep(200)
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, sample_rows=200, calibration_rows=200))
+    table = mixed(1500).drop(columns="note")
+    table.sample(frac=1.0, random_state=5).to_csv(path := tmp_path / "t.csv", index=False)
+    asked = table.drop(columns="kind")
+    for settings in ({}, {"model": "textbook", "smoothing": "auto", "temperature": "auto"}):
+        memory, file = (nv.NaiveBayes(**settings).fit(given, target="kind") for given in (table, path))
+        assert memory.tuning_.rows == file.tuning_.rows == 200
+        np.testing.assert_allclose(file.predict_proba(asked), memory.predict_proba(asked), atol=1e-9)

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import naively as nv
 from naively import _kernels as kernels
-from naively.errors import InvalidInput
+from naively.model.column_parts import LABELS
 
 from .kernel_cases import THREADS, Rows, assert_near, csr, padded, reading, sums_of
 from .strategies import laid_out
+from .tables import book
 
 pytestmark = [pytest.mark.usefixtures("level"), pytest.mark.pairwise]
 
@@ -101,86 +103,6 @@ def test_codes_are_counted_in_pieces_by_any_threads(dtype, layout, spread, weigh
     assert_near(found, 2 + wanted, 2 + wanted, 0.0 if weighing == "none" else 1e-12)
 
 
-# A type of codes, the size of its column, a code that has no place there, and one that has.
-EDGES = [
-    ("uint8", 255, 255, 254),
-    ("uint8", 1, 255, 0),
-    ("uint8", 1, 1, 0),
-    ("int32", 3, 3, 2),
-    ("int32", 3, 2**31 - 1, 2),
-    ("int64", 3, 3, 2),
-    ("int64", 3, 2**31, 0),
-    ("int64", 3, 2**32, 0),  # 32 bits of it would be 0, and have a place
-    ("int64", 3, 2**32 + 2, 1),
-    ("int64", 3, 2**63 - 1, 2),
-]
-
-
-@pytest.mark.parametrize("rows", [7, ROWS])
-@pytest.mark.parametrize("layout", ["C", "F"])
-@pytest.mark.parametrize(("dtype", "size", "outside", "inside"), EDGES)
-def test_codes_at_the_edge_are_distinguished(dtype, size, outside, inside, layout, rows):
-    """The last code has a place and the first beyond has none; a row of no weight may hold anything."""
-    x, y, offsets = np.zeros((rows, COLUMNS), dtype), np.zeros(rows, np.int32), np.arange(COLUMNS + 1) * size
-    shape, row = (COLUMNS * size, 2), rows // 2
-
-    def call(counts: np.ndarray, threads: int, weights: Any = None) -> int:
-        return kernels.count_codes(laid_out(x, layout), y, weights, False, offsets, counts, threads)
-
-    x[row, COLUMNS - 1] = inside
-    found = counted(call, shape, 0.0)
-    assert found.sum() == rows * COLUMNS
-    assert found[(COLUMNS - 1) * size + inside, 0] == (1 if inside else rows)
-
-    x[[row, rows - 1], COLUMNS - 1] = outside
-    assert refused(call, shape) == row
-    weights = np.where(np.isin(np.arange(rows), [row, rows - 1]), 0.0, 1.0)
-    assert counted(lambda counts, threads: call(counts, threads, weights), shape, 0.0).sum() == (rows - 2) * COLUMNS
-
-
-@pytest.mark.parametrize("rows", [7, ROWS])
-def test_bytes_have_256_codes(rows):
-    """A byte may hold 255, and with 256 values each has its place."""
-    x = np.arange(rows * COLUMNS).reshape(rows, COLUMNS).astype(np.uint8)
-    y, offsets = (np.arange(rows) % 3).astype(np.int32), np.arange(COLUMNS + 1) * 256
-    found = counted(
-        lambda counts, threads: kernels.count_codes(x, y, None, False, offsets, counts, threads), (256 * COLUMNS, 3)
-    )
-    np.testing.assert_array_equal(found, 2 + code_counts(Rows(x, y, None, 3), offsets))
-
-
-@pytest.mark.parametrize("rows", [7, ROWS])
-@pytest.mark.parametrize(
-    ("dtype", "hole"), [("int32", -1), ("int32", -(2**31)), ("int64", -(2**32)), ("int64", -(2**63))]
-)
-def test_missing_values_are_refused_where_there_may_be_none(dtype, hole, rows):
-    """Any negative code is a missing value, those too whose lower bits look like a code."""
-    x, y, offsets = np.zeros((rows, COLUMNS), dtype), np.zeros(rows, np.int32), np.arange(COLUMNS + 1) * 2
-    x[rows // 3, 5] = hole
-    shape = (2 * COLUMNS, 1)
-    found = counted(lambda counts, threads: kernels.count_codes(x, y, None, True, offsets, counts, threads), shape, 0.0)
-    assert found.sum() == rows * COLUMNS - 1
-    assert (
-        refused(lambda counts, threads: kernels.count_codes(x, y, None, False, offsets, counts, threads), shape)
-        == rows // 3
-    )
-
-
-@pytest.mark.parametrize("layout", ["C", "F"])
-@pytest.mark.parametrize(("dtype", "size", "outside", "inside"), EDGES)
-@pytest.mark.parametrize("classes", [3, 30])
-def test_codes_at_the_edge_are_scored(dtype, size, outside, inside, layout, classes):
-    """The last line of a column is evidence for every code beyond; before it each code has its own."""
-    lines = size + 1
-    x, table = np.zeros((900, 3), dtype), np.random.default_rng(2).normal(size=(3 * lines, classes))
-    x[450, 1], x[451, 1], x[452] = inside, outside, outside
-    scorer, out = kernels.Scorer(np.zeros(classes)), np.empty((900, classes))
-    scorer.codes(laid_out(x, layout), np.arange(4) * lines, padded(table), allow_missing=False)
-    assert scorer.log_joint(out, 2) == -1
-    at = np.arange(3) * lines + np.where(x < size, x, size).astype(int)
-    np.testing.assert_allclose(out, table[at].sum(axis=1), rtol=1e-13, atol=1e-13)
-
-
 # -- sparse rows, class by class ---------------------------------------------------------------------------------------
 
 
@@ -213,22 +135,6 @@ def test_sparse_rows_are_counted_by_class_by_any_threads(dtype, index, threshold
     found = counted(sparse_call(rows, threshold), (CLASSES, 50))
     wanted = word_counts(rows, threshold)
     assert_near(found, 2 + wanted, 2 + wanted, 0.0 if weighing == "none" else 1e-12)
-
-
-@weighed
-def test_sparse_rows_are_counted_in_rounds_by_any_threads(weighing):
-    """Rounds add up. Entries that belong to no row let the kernel expect long rows, so that few make a round."""
-    rng = np.random.default_rng(4)
-    x = csr(rng, 1_000, 50, "uint8", "int32")
-    spare = 3 << 25  # what fills three rounds; never touched, so that it takes no memory
-    columns, values = np.zeros(len(x.columns) + spare, np.int32), np.zeros(len(x.values) + spare, np.uint8)
-    columns[: len(x.columns)], values[: len(x.values)] = x.columns, x.values
-    rows = spread_rows(rng, x._replace(columns=columns, values=values), 1_000, "sorted", weighing)
-    found, wanted = counted(sparse_call(rows, None), (CLASSES, 50)), word_counts(rows, None)
-    assert_near(found, 2 + wanted, 2 + wanted, 0.0 if weighing == "none" else 1e-12)
-
-    columns[x.used.start + len(x.rows) // 2] = 50  # outside, in a later round than the first
-    assert refused(sparse_call(rows, None), (CLASSES, 50)) == x.rows[len(x.rows) // 2]
 
 
 @pytest.mark.parametrize("kind", ["column", "value"])
@@ -307,102 +213,6 @@ def test_numbers_of_any_layout_are_scored(rows, dtype, layout):
     assert scorer.log_joint(out) == rows - 1
 
 
-# -- shapes at the edge ------------------------------------------------------------------------------------------------
-
-
-def counted_by_all(x: np.ndarray, y: np.ndarray, classes: int, threads: int) -> list[np.ndarray]:
-    """Count how often each column is 1 in each class, with every kernel that can; cells are 0 or 1."""
-    rows, columns = x.shape
-    codes, dense, sparse = np.zeros((2 * columns, classes)), np.zeros((classes, columns)), np.zeros((classes, columns))
-    shift, sums = np.zeros((classes, columns)), np.zeros((3, classes, columns))
-    offsets, starts = np.arange(columns + 1) * 2, np.arange(rows + 1) * columns
-    at = np.tile(np.arange(columns), rows)
-    assert kernels.count_codes(x.astype(np.uint8), y, None, False, offsets, codes, threads) == -1
-    assert kernels.count_dense(x, y, None, None, 0.0, dense, threads) == -1
-    assert kernels.count_sparse(starts, at, x.reshape(-1), y, None, None, 0.0, sparse, threads) == -1
-    assert kernels.count_moments(x, y, None, False, shift, sums, threads) == -1
-    return [codes[1::2].T, dense, sparse, sums[1] + sums[0] * shift]
-
-
-@pytest.mark.parametrize("classes", [1, 2])
-@pytest.mark.parametrize("columns", [65_536, 150_000])
-@pytest.mark.parametrize("rows", [1, 2, 3, 6])
-def test_few_rows_of_many_columns_are_counted_by_any_threads(rows, columns, classes):
-    """There are never more pieces than rows."""
-    rng = np.random.default_rng(8)
-    x, y = (rng.random((rows, columns)) < 0.5) * 1.0, rng.integers(0, classes, rows).astype(np.int32)
-    wanted = sums_of(y, x, classes)[0]
-    for threads in (1, 3):
-        for found in counted_by_all(x, y, classes, threads):
-            assert_near(found, wanted, rows)
-
-
-@pytest.mark.parametrize("rows", [0, 1, 70_000])
-def test_no_columns_are_counted_by_any_threads(rows):
-    """Rows without cells leave tables without cells, and are scored by the prior alone."""
-    x, y = np.zeros((rows, 0)), (np.arange(rows) % 3).astype(np.int32)
-    for threads in THREADS:
-        assert [found.shape for found in counted_by_all(x, y, 3, threads)] == [(3, 0)] * 4
-        kernels.column_ranges(x, np.zeros(0), np.zeros(0), threads)
-        kernels.hash_numbers(x, np.zeros(0, np.uint64), np.zeros(rows, np.uint64), threads)
-        scorer, out, none = kernels.Scorer(np.arange(3.0)), np.empty((rows, 3)), np.zeros((0, 4))
-        scorer.codes(x.astype(np.int32), np.zeros(1, np.int64), none)
-        scorer.dense(x, None, none)
-        scorer.sparse(np.zeros(rows + 1, np.int32), np.zeros(0, np.int32), np.zeros(0), None, none)
-        scorer.normal(x, none, none, none, False)
-        assert scorer.log_joint(out, threads) == -1
-        np.testing.assert_array_equal(out, np.broadcast_to(np.arange(3.0), (rows, 3)))
-
-
-def test_no_rows_need_no_classes():
-    """Without rows there may be no class either."""
-    assert [found.shape for found in counted_by_all(np.zeros((0, 4)), np.zeros(0, np.int32), 0, 2)] == [(0, 4)] * 4
-    kernels.count_rows(np.zeros(0, np.int32), None, np.zeros(0))
-
-
-@pytest.mark.parametrize("kind", ["codes", "dense"])
-def test_rows_are_counted_in_rounds_by_any_threads(kind):
-    """Of a table too large to have two of, all rows are one piece, counted in several rounds."""
-    rows, columns, classes = 2_100, 53_000, 20
-    y = np.random.default_rng(9).integers(0, classes, rows).astype(np.int32)
-    met = np.bincount(y, minlength=classes)
-    if kind == "codes":  # all rows are one in memory
-        x, offsets = np.broadcast_to(np.zeros(columns, np.uint8), (rows, columns)), np.arange(columns + 1)
-        found = counted(
-            lambda n, threads: kernels.count_codes(x, y, None, False, offsets, n, threads), (columns, classes)
-        )
-        np.testing.assert_array_equal(found, np.broadcast_to(2 + met, found.shape))
-    else:
-        x = np.broadcast_to(np.ones(columns, np.float32), (rows, columns))
-        found = counted(lambda n, threads: kernels.count_dense(x, y, None, None, 0.0, n, threads), (classes, columns))
-        np.testing.assert_array_equal(found.T, np.broadcast_to(2 + met, (columns, classes)))
-
-
-@pytest.mark.parametrize("rows", [3, 70_000])
-@pytest.mark.parametrize("code", [-1, 2, 2**31 - 1])
-def test_class_codes_outside_are_invalid_input(code, rows):
-    """Every kernel that counts says so in the library's words, and has changed nothing."""
-    y, counts = np.zeros(rows, np.int32), np.zeros((2, 1))
-    y[rows // 2] = code
-    x, starts, at = np.zeros((rows, 1)), np.arange(rows + 1), np.zeros(rows, np.int64)
-    calls = [
-        lambda: kernels.count_rows(y, None, counts[:, 0].copy()),
-        lambda: kernels.count_codes(x.astype(int), y, None, True, np.array([0, 1]), counts.reshape(1, 2)),
-        lambda: kernels.count_dense(x, y, None, None, None, counts),
-        lambda: kernels.count_sparse(starts, at, x[:, 0].copy(), y, None, None, None, counts),
-        lambda: kernels.count_moments(x, y, None, True, counts, np.zeros((3, 2, 1))),
-    ]
-    for call in calls:
-        with pytest.raises(InvalidInput, match=rf"must lie in 0 … 1; found {min(0, code)} to {max(0, code)}\."):
-            call()
-    assert not counts.any()
-
-
-def test_rows_without_any_class_are_invalid_input():
-    with pytest.raises(InvalidInput, match="found 0 to 0"):
-        kernels.count_rows(np.zeros(2, np.int32), None, np.zeros(0))
-
-
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 FAR = np.array([-(2**63), -(2**32), -1, 0, 7, 2**31, 2**63 - 1])
@@ -431,58 +241,53 @@ def frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def test_among_no_labels_there_are_no_places():
-    assert kernels.find_labels(np.zeros(0, np.int64), np.zeros(1, np.int64)) is None
-    assert len(kernels.find_labels(np.zeros(0, np.int64), np.zeros(0, np.int64))) == 0
+# -- the compiled loops that leave rows out ----------------------------------------------------------------------------
+
+LEFT_OUT = 9_000  # several pieces, the last of them short
 
 
-@pytest.mark.parametrize("against", [False, True])
-@pytest.mark.parametrize("classes", [1, 2, 4, 5, 8, 9, 12, 13, 40])
-def test_choices_are_given_as_labels_by_any_threads(classes, against):
-    """The label of the first class of the highest score, among those not ruled out; the fallback's if all are."""
-    rng, rows = np.random.default_rng(classes), 5_000
-    scores = rng.integers(-3, 3, (rows, classes)) * 1.0  # so that many are alike
-    scores[1] = -1e300
-    prior = np.where(rng.random(classes) < 0.2, -np.inf, 0.0)
-    out_of = np.broadcast_to(np.isneginf(prior), scores.shape)
-    scorer, fallback = kernels.Scorer(prior), rng.integers(0, 3, classes) * 1.0
-    scorer.given(scores)
-    if against:
-        ruled = (rng.random(scores.shape) < 0.5) * 1.0
-        ruled[0] = 1.0
-        scorer.given(ruled, against=True)
-        out_of = out_of | (ruled > 0)
-    joint = np.where(out_of, -np.inf, scores)
-    codes = np.where(np.isneginf(joint).all(axis=1), fallback.argmax(), joint.argmax(axis=1))
-    labels = rng.permutation(np.concatenate([FAR, np.arange(10, 100)]))[:classes]
-    for threads in THREADS:
-        plain, named = np.full((2, rows), -1)
-        assert scorer.choice(fallback, plain, threads) == scorer.choice(fallback, named, threads, labels=labels) == -1
-        np.testing.assert_array_equal(plain, codes)
-        np.testing.assert_array_equal(named, labels[codes])
+def numbers(classes, allow_missing=0.0, columns=5):
+    """Return rows of numbers at several places and scales, the last class rare, and the class of each row."""
+    rng = np.random.default_rng(classes)
+    y = np.where(np.arange(LEFT_OUT) < 3, classes - 1, rng.integers(0, max(classes - 1, 1), LEFT_OUT))
+    x = (rng.normal(size=(LEFT_OUT, columns)) + 0.5 * y[:, None]) * 10.0 ** np.arange(-2, columns - 2) + 100
+    return np.where(rng.random(x.shape) < allow_missing, np.nan, x), y.astype(np.int32)
 
 
-@pytest.mark.parametrize("classes", [3, 8, 12, 13])
-@pytest.mark.parametrize("closed", [0, 1])
-def test_a_choice_among_closed_classes_is_the_fallback(classes, closed):
-    """Where the prior rules out every class, or all but the last, there is little to choose."""
-    prior = np.full(classes, -np.inf)
-    prior[classes - closed :] = 0.0
-    scorer, out, fallback = kernels.Scorer(prior), np.empty(3, np.int64), np.zeros(classes)
-    fallback[1] = 1.0
-    scorer.given(np.ones((3, classes)))
-    assert scorer.choice(fallback, out) == -1
-    assert out.tolist() == [classes - 1 if closed else 1] * 3
+def one_by_one(nb, x, y, weights, rows):
+    """Return P(class | row) of some rows, each taken from the counts."""
+    answers = []
+    for row in rows:
+        one, w = x[[row]], None if weights is None else weights[[row]]
+        rest = nb.counts_ - nv.count(one, y[[row]], schema=nb.schema_, sample_weight=w)
+        answers.append(nv.NaiveBayes.from_counts(rest, nb.schema_, estimate=nb.estimate).predict_proba(one)[0])
+    return np.array(answers)
 
 
-@pytest.mark.parametrize("classes", [4, 8, 12, 16])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_scores_that_are_no_numbers_are_refused_by_any_threads(classes, value):
-    """Whichever class has it, and whether or not the prior rules that class out."""
-    for at in (0, classes - 1):
-        scores, prior = np.zeros((5_000, classes)), np.zeros(classes)
-        scores[[3_000, 4_999], at], prior[classes - 1] = value, -np.inf
+@pytest.mark.parametrize("estimate", ["mle", "map", "bayes"])
+@pytest.mark.parametrize("classes", [1, 2, 7])
+@pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
+def test_many_rows_of_numbers_are_left_out_as_if_never_counted(estimate, classes, weighted):
+    x, y = numbers(classes, allow_missing=0.1)
+    weights = np.random.default_rng(1).choice([0.5, 1.0, 2.3], LEFT_OUT) if weighted else None
+    nb = book(estimate=estimate).fit(x, y, sample_weight=weights)
+    some = [0, 1, 2, 3, 4_095, 4_096, 5_000, 8_998, 8_999]
+    got = nb.leave_one_out(x, y, weights).posterior[some]
+    np.testing.assert_allclose(got, one_by_one(nb, x, y, weights, some), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
+def test_codes_of_every_type_and_layout_are_left_out_alike(dtype):
+    rng = np.random.default_rng(3)
+    x, y = rng.integers(0, 9, (LEFT_OUT, 4)), rng.integers(0, 5, LEFT_OUT).astype(np.int32)
+    x[7, 1] = 9  # met once
+    nb = book(families={f"x{j}": "categorical" for j in range(4)}).fit(x, y)
+    tables = nb.fitted_.model.textbook.terms[LABELS]
+    expected = tables.leave_one_out(x.astype(np.int32), y)
+    for layout in ("C", "F", "flipped", "inside"):
         for threads in THREADS:
-            scorer = kernels.Scorer(prior)
-            scorer.given(scores)
-            assert scorer.choice(np.zeros(classes), np.empty(5_000, np.int64), threads) == 3_000
+            got = tables.leave_one_out(laid_out(x.astype(dtype), layout), y, None, threads)
+            np.testing.assert_array_equal(got, expected)
+    some = [0, 7, 4_096, 8_999]
+    got = nb.leave_one_out(x, y).posterior[some]
+    np.testing.assert_allclose(got, one_by_one(nb, x, y, None, some), rtol=1e-9, atol=1e-9)

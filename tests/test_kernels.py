@@ -1,6 +1,5 @@
 """Every kernel, at every instruction level, gives what plain NumPy gives; what it refuses leaves no trace."""
 
-import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -99,17 +98,6 @@ def test_labels_are_encoded(rng, dtype, size, start):
         assert found is None
 
 
-def test_labels_far_apart_are_left_to_others():
-    """The table over all labels stays small: a span of 2**20 is the first that is not encoded, nor are fractions."""
-    assert kernels.encode_labels(np.array([0, 2**20])) is None
-    assert kernels.encode_labels(np.array([-(2**63), 2**63 - 1])) is None
-    assert kernels.encode_labels(np.array([0.0, 1.0])) is None
-    labels, codes = kernels.encode_labels(np.array([2**20 - 1, 0, 0]))
-    assert (labels.tolist(), codes.tolist()) == ([0, 2**20 - 1], [1, 0, 0])
-    labels, codes = kernels.encode_labels(np.arange(20)[::-3])  # of any layout
-    assert (labels.tolist(), codes.tolist()) == ([1, 4, 7, 10, 13, 16, 19], [6, 5, 4, 3, 2, 1, 0])
-
-
 @given(
     rng=seeds,
     shape=st.tuples(sizes, sizes),
@@ -195,18 +183,6 @@ def test_moments_are_counted(rows, allow_missing, threads, rng):
     for batch in batches:
         assert kernels.count_moments(batch.x, batch.y, batch.weights, allow_missing, shift, sums, threads) == -1
     assert_moments(shift, sums, batches)
-
-
-@pytest.mark.parametrize("rows", [2_000, 200_000])
-def test_moments_keep_their_digits(rows):
-    """The variance of numbers far from 0 is exact to nine digits, however late the first of them come."""
-    rng = np.random.default_rng(4)
-    x = 1e8 + rng.normal(0, 0.1, (rows, 3))
-    x[:40, 1], x[: rows // 2, 2] = np.nan, np.nan
-    shift, sums = np.zeros((1, 3)), np.zeros((3, 1, 3))
-    assert kernels.count_moments(x, np.zeros(rows, np.int32), None, True, shift, sums, 2) == -1
-    n, total, squares = sums[:, 0]
-    np.testing.assert_allclose(squares / n - (total / n) ** 2, np.nanvar(x - 1e8, axis=0), rtol=1e-9)
 
 
 @given(rows=dense(), threads=thread_counts, rng=seeds)
@@ -428,47 +404,6 @@ def test_answers_follow_from_the_scores(rng, rows, classes, closed, dtype, threa
     np.testing.assert_array_equal(choices, decided.argmax(axis=1))
 
 
-@given(rng=seeds, rows=sizes, classes=class_counts, closed=st.booleans(), biased=st.booleans())
-@checked
-def test_scores_are_tempered_last(rng, rows, classes, closed, biased):
-    """Every answer is made of bias + scale · (all that was added), in whatever order; what is ruled out stays so."""
-    prior, given_scores = logs(rng, classes), logs(rng, rows, classes)
-    prior[: (classes - 1) * closed] = -np.inf
-    scale, bias = float(10.0 ** rng.uniform(-3, 1)), logs(rng, classes) if biased else None
-    against = (rng.random((rows, classes)) < 0.2).astype(float)
-    plain, tempered = kernels.Scorer(prior), kernels.Scorer(prior)
-    tempered.temper(scale, bias)
-    for scorer in (plain, tempered):
-        scorer.given(given_scores)
-        scorer.given(against, against=True)
-
-    before = log_joint(plain, rows, classes)
-    after = log_joint(tempered, rows, classes)
-
-    np.testing.assert_array_equal(np.isneginf(after), np.isneginf(before))
-    here, favour = np.isfinite(before), np.zeros(classes) if bias is None else bias
-    size = scale * (np.abs(given_scores) + np.abs(np.where(np.isneginf(prior), 0, prior))) + np.abs(favour)
-    assert_near(after[here], (scale * before + favour)[here], size[here])
-    chosen = np.empty(rows, dtype=np.int64)
-    assert tempered.choice(np.zeros(classes), chosen) == -1
-    left = here.any(axis=1)
-    np.testing.assert_array_equal(chosen[left], after[left].argmax(axis=1))
-
-
-def test_a_scorer_holds_on_to_its_arrays():
-    """What a scorer reads stays alive, whatever becomes of the names the arrays had."""
-    rng, scorer = np.random.default_rng(5), kernels.Scorer(np.zeros(3))
-    scores, size = np.zeros((2, 50, 3), np.longdouble)
-    for make in STEPS.values():
-        step = make(rng, 50, 3, "C", False)
-        step.add(scorer)
-        scores, size = scores + step.scores, size + step.size
-    del step
-    gc.collect()
-    _ = [np.full((50, 9), np.nan) for _ in range(100)]  # takes the place of what was let go
-    assert_near(log_joint(scorer, 50, 3), scores, size)
-
-
 # -- accuracy ----------------------------------------------------------------------------------------------------------
 
 
@@ -540,36 +475,6 @@ def large(kind: str, weighing: str = "none", rows: int = ROWS, columns: int = CO
 KERNELS = ("codes", "dense", "sparse", "moments")
 
 
-@pytest.mark.parametrize("weighing", ["none", "fractional"])
-@pytest.mark.parametrize("kind", KERNELS)
-def test_counts_are_the_same_for_any_threads(kind, weighing):
-    """The number of threads changes no bit of the counts."""
-    bits = set()
-    for threads in THREADS:
-        count = large(kind, weighing, rows=40_000)
-        assert count.call(threads) == -1
-        bits.add(tuple(array.tobytes() for array in count.filled))
-    assert len(bits) == 1
-
-
-@pytest.mark.parametrize("threads", THREADS)
-@pytest.mark.parametrize("wide", [False, True], ids=["several pieces", "one piece"])
-@pytest.mark.parametrize("kind", ["dense", "moments"])
-def test_many_cells_are_counted_by_any_threads(kind, wide, threads):
-    """Several pieces add up to what NumPy gives; so does the one piece of a table too large to have several of."""
-    shape = {"rows": 5, "columns": 70_000, "classes": 21 if kind == "moments" else 61} if wide else {}
-    count = large(kind, "fractional", **shape)
-    assert count.call(threads) == -1
-    x, y, w = count.rows.x, count.rows.y, count.rows.w[:, None]
-    if kind == "dense":
-        wanted = 1 + sums_of(y, w * x, count.rows.classes)[0]
-        assert_near(count.filled[0], wanted, wanted, 1e-12)
-    else:
-        sums, shift = count.filled
-        for power in range(3):
-            assert_near(sums[power], *sums_of(y, w * (x - shift[y]) ** power, count.rows.classes), 1e-12)
-
-
 @cache
 def many_steps() -> list[Step]:
     """Make a column of every kind for many rows."""
@@ -608,29 +513,9 @@ def test_the_level_may_change_while_threads_count(level):
     assert all(future.result() for future in counted)
 
 
-def test_the_largest_number_is_a_limit_of_the_module():
-    """Python reports the limits that the compiled loops keep: they have one home."""
-    shift, sums, y = np.zeros((1, 1)), np.zeros((3, 1, 1)), np.zeros(1, np.int32)
-    largest = kernels.LARGEST_NUMBER
-    assert kernels.count_moments(np.array([[largest]]), y, None, False, shift, sums) == -1
-    assert kernels.count_moments(np.array([[np.nextafter(largest, np.inf)]]), y, None, False, shift, sums) == 0
-    counts, most = np.zeros((1, 1)), kernels.LARGEST_COUNT
-    assert kernels.count_dense(np.array([[most]]), y, None, None, 0.0, counts) == -1
-    assert kernels.count_dense(np.array([[np.nextafter(most, np.inf)]]), y, None, None, 0.0, counts) == 0
-
-
 def test_answers_are_the_same_for_any_threads():
     """The number of threads changes no bit of the answers."""
     assert len({tuple(answer.tobytes() for answer in many_answers(threads)) for threads in THREADS}) == 1
-
-
-def test_ranges_are_the_same_for_any_threads():
-    """The least and the largest of many rows are those of NumPy."""
-    x = np.random.default_rng(3).normal(size=(ROWS, COLUMNS))
-    for threads in THREADS:
-        least, largest = np.empty((2, COLUMNS))
-        kernels.column_ranges(x, least, largest, threads)
-        np.testing.assert_array_equal([least, largest], [x.min(axis=0), x.max(axis=0)])
 
 
 def everything() -> list[np.ndarray]:
@@ -705,38 +590,6 @@ def test_sparse_columns_outside_are_refused_by_any_threads(rows, index):
         assert scorer.log_joint(np.empty((rows, CLASSES)), threads) == x.rows[at]
 
 
-@given(rows=dense(("float64", "float32")), rng=seeds, kind=st.sampled_from(["dense", "presence", "moments"]))
-@checked
-def test_bad_cells_are_found_in_any_layout(rows, rng, kind):
-    """A cell that is no finite number refuses its row, in any type and layout, and nothing was changed."""
-    bad = rng.random(rows.x.shape) < 0.1
-    x = laid_out(np.where(bad, rng.choice([np.nan, np.inf, -np.inf]).astype(rows.x.dtype), rows.x), "stepped")
-    shape = rows.classes, x.shape[1]
-    counts, shift, sums = np.ones(shape), np.ones(shape), np.ones((3, *shape))
-    if kind == "moments":
-        row = kernels.count_moments(x, rows.y, rows.weights, False, shift, sums)
-    else:
-        row = kernels.count_dense(x, rows.y, rows.weights, 0.0 if kind == "presence" else None, None, counts)
-    assert row == (np.argmax(bad.any(axis=1)) if bad.any() else -1)
-    if bad.any():
-        assert all(np.all(array == 1) for array in (counts, shift, sums))
-
-
-@pytest.mark.parametrize("weight", [0.0, 1e-300, 1.0])
-@pytest.mark.parametrize(("kind", "value"), [*EACH_BAD, ("moments", 1.05e150)])
-def test_few_rows_and_many_are_refused_alike(kind, value, weight):
-    """Whether a row is refused depends on what it holds and weighs, not on how many rows come with it."""
-    told = []
-    for rows in (7, ROWS):
-        count = large(kind, "ones", rows=rows)
-        if kind == "moments":
-            count.rows.x[:, 1] = 0.9e150  # near the end of what can be counted, so that the sums are no hint
-        row = spoil(count, value)
-        count.rows.weights[row] = weight
-        told.append({row: "refused", -1: "counted"}[count.call(1)])
-    assert told[0] == told[1]
-
-
 @pytest.mark.parametrize("allow_missing", [True, False])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kind", ["normal", "student"])
@@ -753,25 +606,186 @@ def test_scores_need_numbers(kind, value, allow_missing):
         np.testing.assert_allclose(out[417], out[0] * 4 / 5, rtol=1e-14)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("threshold", [None, 0.0])
-@pytest.mark.parametrize("against", [False, True], ids=["for", "against"])
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_words_and_flags_need_numbers(kind, against, threshold, value):
-    """A cell that is no finite number refuses its row, whether it is evidence for a class or against it."""
-    x, scorer = np.ones((600, 5)), kernels.Scorer(np.zeros(6))
-    x[417, 3] = value
-    if kind == "dense":
-        scorer.dense(x, threshold, padded(np.ones((5, 6))), against)
-    else:
-        starts, columns = np.arange(0, 3001, 5), np.tile(np.arange(5), 600)
-        scorer.sparse(starts, columns, x.reshape(-1), threshold, padded(np.ones((5, 6))), against)
-    assert scorer.choice(np.zeros(6), np.empty(600, np.int64)) == 417
+# -- arguments that do not fit a kernel are refused before it runs -----------------------------------------------------
+
+X, Y, W, I32 = np.ones((4, 2)), np.zeros(4, np.int32), np.ones(4), np.int32
+C, N, T, OFFSETS = X.astype(I32), np.zeros((3, 2)), np.zeros((2, 4)), np.array([0, 2, 4])
+M = N.T.copy()
+STARTS, AT, ONES = np.arange(5, dtype=I32), np.zeros(4, I32), np.ones(4)
 
 
-@pytest.mark.parametrize(("allow_missing", "row"), [(True, -1), (False, 417)])
-def test_a_negative_code_is_a_missing_value_or_refused(allow_missing, row):
-    x, scorer = np.zeros((600, 5), np.int32), kernels.Scorer(np.zeros(6))
-    x[[417, 599], 3] = -1
-    scorer.codes(x, np.arange(6), padded(np.ones((5, 6))), allow_missing=allow_missing)
-    assert scorer.log_joint(np.empty((600, 6))) == row
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return a copy that cannot be written to."""
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def astray(array: np.ndarray) -> np.ndarray:
+    """Return a copy that begins one byte after where its type should."""
+    copy = np.frombuffer(b"." + array.tobytes(), array.dtype, offset=1).reshape(array.shape)
+    assert not copy.flags.aligned
+    return copy
+
+
+def scorer(**steps: Any) -> Any:
+    """Make a scorer of three classes with these steps."""
+    made = kernels.Scorer(np.zeros(3))
+    for name, arguments in steps.items():
+        getattr(made, name)(*arguments)
+    return made
+
+
+def counting(x: Any = X, y: Any = Y, weights: Any = None, counts: Any = N, threads: Any = 1) -> int:
+    return kernels.count_dense(x, y, weights, None, None, counts, threads)
+
+
+def coding(x: Any = C, offsets: Any = OFFSETS, lines: int = 4) -> int:
+    return kernels.count_codes(x, Y, None, False, offsets, np.zeros((lines, 3)))
+
+
+def entering(starts: Any = STARTS, columns: Any = AT, values: Any = ONES) -> int:
+    return kernels.count_sparse(starts, columns, values, Y, None, None, None, N)
+
+
+def choosing(labels: Any) -> int:
+    return scorer(dense=(X, None, T)).choice(np.zeros(3), np.zeros(4, int), 1, labels)
+
+
+def spanning(x: Any) -> None:
+    kernels.column_ranges(x, np.zeros(2), np.zeros(2))
+
+
+def leaving(x: Any = X, y: Any = Y, weights: Any = None, n: Any = M, how: str = "bayes", out: Any = ONES) -> int:
+    """Leave rows of numbers out; three classes."""
+    out = np.zeros((4, 3)) if out is ONES else out
+    return kernels.leave_one_out_numbers(x, y, weights, n, n, n, n, how, 1.0, 0.0, out)
+
+
+def leaving_codes(
+    x: Any = C, offsets: Any = OFFSETS, n: Any = None, met: Any = ONES, totals: Any = M, columns: int = 6
+) -> int:
+    """Leave rows of codes out; three classes, four lines."""
+    n = np.zeros((4, 4)) if n is None else n
+    return kernels.leave_one_out_codes(
+        x, Y, None, offsets, n, n, met, ONES, totals, np.zeros((2, columns)), np.zeros((4, 3))
+    )
+
+
+MALFORMED = {
+    "rows left out of too few places": lambda: leaving(out=np.zeros((3, 3))),
+    "rows left out of other columns": lambda: leaving(n=np.zeros((3, 3))),
+    "rows left out of other classes": lambda: leaving(n=np.zeros((2, 2))),
+    "rows left out of a class beyond": lambda: leaving(y=Y + 3),
+    "rows left out with too few weights": lambda: leaving(weights=W[:3]),
+    "rows left out by another estimate": lambda: leaving(how="median"),
+    "codes left out with fractions": lambda: leaving_codes(x=X),
+    "codes left out without padding": lambda: leaving_codes(n=np.zeros((4, 3))),
+    "codes left out of other lines": lambda: leaving_codes(met=ONES[:3]),
+    "codes left out of other totals": lambda: leaving_codes(totals=np.zeros((3, 3))),
+    "codes left out of columns of other numbers": lambda: leaving_codes(columns=5),
+    "codes left out without a line for unknown ones": lambda: leaving_codes(offsets=np.array([0, 0, 4])),
+    "too few classes": lambda: counting(y=Y[:3]),
+    "too few weights": lambda: counting(weights=W[:3]),
+    "class beyond the table": lambda: counting(y=Y + 3),
+    "class below 0": lambda: kernels.count_rows(Y - 1, None, np.zeros(3)),
+    "class that needs 64 bits": lambda: kernels.count_rows(np.array([2**32 + 1]), None, np.zeros(3)),
+    "class that is no whole number": lambda: kernels.count_rows(np.array([1.5]), None, np.zeros(3)),
+    "class that is text": lambda: kernels.count_rows(np.array(["a"]), None, np.zeros(3)),
+    "counts of too few columns": lambda: counting(counts=N[:, :1].copy()),
+    "counts that are read-only": lambda: counting(counts=frozen(N)),
+    "counts in another order": lambda: counting(counts=np.asfortranarray(N)),
+    "counts of another type": lambda: counting(counts=N.astype("f4")),
+    "counts of one dimension": lambda: counting(counts=N[0]),
+    "threads beyond all numbers": lambda: counting(threads=2**40),
+    "threads that are no number": lambda: counting(threads="all"),
+    "codes with fractions": lambda: coding(x=X),
+    "offsets of another matrix": lambda: coding(offsets=OFFSETS[:2]),
+    "no offsets": lambda: coding(offsets=OFFSETS[:0]),
+    "offsets beyond the table": lambda: coding(lines=3),
+    "offsets that fall": lambda: coding(offsets=np.array([0, 5, 4])),
+    "offsets that start late": lambda: coding(offsets=np.array([1, 2, 4])),
+    "offsets far below": lambda: coding(offsets=np.array([0, -(2**63), 4])),
+    "offsets far above": lambda: coding(offsets=np.array([0, 2**63 - 1, 4])),
+    "no sparse rows": lambda: entering(starts=STARTS[:0]),
+    "sparse indices of two types": lambda: entering(columns=AT.astype(int)),
+    "sparse indices with fractions": lambda: entering(starts=STARTS * 1.0, columns=AT * 1.0),
+    "sparse values too few": lambda: entering(values=ONES[:3]),
+    "sparse values of text": lambda: entering(values=np.array(list("abcd"))),
+    "sparse rows beyond the entries": lambda: entering(starts=STARTS + I32(1)),
+    "sparse rows before the entries": lambda: entering(starts=STARTS - I32(1)),
+    "sparse rows that overlap": lambda: entering(starts=STARTS[::-1].copy()),
+    "sums of two planes": lambda: kernels.count_moments(X, Y, None, True, N, np.zeros((2, 3, 2))),
+    "sums of another shape": lambda: kernels.count_moments(X, Y, None, True, N, np.zeros((3, 2, 3))),
+    "shift of another shape": lambda: kernels.count_moments(X, Y, None, True, N.T.copy(), np.zeros((3, 2, 3))),
+    "ranges of too few columns": lambda: kernels.column_ranges(X, np.zeros(1), np.zeros(2)),
+    "hashes of too few rows": lambda: kernels.hash_numbers(X, np.ones(2, np.uint64), np.zeros(1, np.uint64)),
+    "hashes of too few factors": lambda: kernels.hash_numbers(X, np.ones(1, np.uint64), np.zeros(len(X), np.uint64)),
+    "a matrix of one dimension": lambda: spanning(W),
+    "a matrix of three dimensions": lambda: spanning(X[None]),
+    "no matrix": lambda: spanning(None),
+    "nested lists": lambda: spanning([[1.0, 2.0]]),
+    "steps of no whole elements": lambda: spanning(np.zeros((4, 2), [("flag", "u1"), ("x", "f8")])["x"]),
+    "labels of two dimensions": lambda: kernels.encode_labels(C),
+    "labels of text": lambda: kernels.encode_labels(np.array(["a"])),
+    "an unknown level": lambda: kernels.use_level("abacus"),
+    "a level that is no name": lambda: kernels.use_level(2),
+    "no classes at all": lambda: kernels.Scorer(np.zeros(0)).log_joint(np.zeros((4, 0))),
+    "a prior of two dimensions": lambda: kernels.Scorer(N),
+    "a constant for other classes": lambda: scorer(constant=(np.zeros(2),)),
+    "a bias for other classes": lambda: scorer(temper=(1.0, np.zeros(2))),
+    "a scale of nothing": lambda: scorer(temper=(0.0,)),
+    "a scale below nothing": lambda: scorer(temper=(-1.0,)),
+    "a scale that is no number": lambda: scorer(temper=(np.nan,)),
+    "a scale beyond all bounds": lambda: scorer(temper=(np.inf,)),
+    "a table without padding": lambda: scorer(dense=(X, None, np.zeros((2, 3)))),
+    "a table for other columns": lambda: scorer(dense=(X, None, np.zeros((3, 4)))),
+    "a table of another type": lambda: scorer(dense=(X, None, T.astype("f4"))),
+    "no line for unknown codes": lambda: scorer(codes=(C, np.array([0, 0, 2]), T)),
+    "scores of codes with fractions": lambda: scorer(codes=(X, np.array([0, 1, 2]), T)),
+    "scores of sparse rows that overlap": lambda: scorer(sparse=(STARTS[::-1].copy(), AT, ONES, None, T)),
+    "centres without padding": lambda: scorer(normal=(X, np.zeros((2, 3)), T, T, True)),
+    "precisions of other columns": lambda: scorer(normal=(X, T, np.zeros((3, 4)), T, True)),
+    "powers of other columns": lambda: scorer(student=(X, T, T, np.zeros((3, 4)), T, True)),
+    "scores for other classes": lambda: scorer(given=(X,)),
+    "columns of different lengths": lambda: scorer(dense=(X, None, T), given=(np.zeros((5, 3)),)),
+    "answers for other rows": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((5, 3))),
+    "answers for other classes": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((4, 4))),
+    "answers of whole numbers": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((4, 3), int)),
+    "answers that are read-only": lambda: scorer(dense=(X, None, T)).log_joint(frozen(np.zeros((4, 3)))),
+    "answers in another order": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((3, 4)).T),
+    "choices for other rows": lambda: scorer(dense=(X, None, T)).choice(np.zeros(3), np.zeros(5, int)),
+    "choices of another type": lambda: scorer(dense=(X, None, T)).choice(np.zeros(3), np.zeros(4, I32)),
+    "a fallback for other classes": lambda: scorer(dense=(X, None, T)).posterior(np.zeros(2), np.zeros((4, 3))),
+    "labels for other classes": lambda: choosing(np.arange(2)),
+    "labels of fractions": lambda: choosing(np.array([0.5, 1.5, 2.5])),
+    "labels of another type": lambda: choosing(np.arange(3, dtype=I32)),
+    "places of another type": lambda: kernels.find_labels(np.arange(3), Y),
+    "places among another type": lambda: kernels.find_labels(np.arange(3, dtype=I32), np.arange(3)),
+    "a matrix astray in memory": lambda: counting(x=astray(X)),
+    "classes astray in memory": lambda: counting(y=astray(Y)),
+    "weights astray in memory": lambda: counting(weights=astray(W)),
+    "sparse rows astray in memory": lambda: entering(starts=astray(STARTS)),
+    "sparse columns astray in memory": lambda: entering(columns=astray(AT)),
+    "sparse values astray in memory": lambda: entering(values=astray(ONES)),
+    "labels astray in memory": lambda: kernels.encode_labels(astray(Y)),
+    "places astray in memory": lambda: kernels.find_labels(np.arange(3), astray(np.arange(3))),
+    "scored rows astray in memory": lambda: scorer(dense=(astray(X), None, T)),
+    "a choice among other classes": lambda: scorer(dense=(X, None, T)).choice(np.zeros(2), np.zeros(4, int)),
+}
+
+
+@pytest.mark.parametrize("call", MALFORMED.values(), ids=MALFORMED.keys())
+def test_malformed_arguments_are_refused(call):
+    """Arguments that do not fit are an error of the caller's, never a crash."""
+    with pytest.raises((ValueError, TypeError)):
+        call()
+
+
+@pytest.mark.parametrize("dtype", [">f8", "f2", "i1", "u2", "u4", "u8", "c16", "M8[s]", "O", "U3", "V8"])
+def test_other_types_are_refused(dtype):
+    """What a kernel cannot read is refused as a type; converting is the caller's choice."""
+    with pytest.raises(TypeError):
+        spanning(np.zeros((4, 2), dtype))
+    with pytest.raises(TypeError):
+        counting(np.zeros((4, 2), dtype))

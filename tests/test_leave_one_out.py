@@ -1,21 +1,20 @@
-"""A row left out is a row never counted: the closed forms agree with counting all other rows."""
+"""A row left out is a row never counted: closed forms and folds agree with counting all other rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
+import naively as nv
 from naively import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
 from naively.counting import arrays as memory
 from naively.errors import InvalidInput
 from naively.model.column_parts import estimate, uniform_prior
-from naively.stats import Axis, CodesAccumulator, Counts, CountsAccumulator
+from naively.model.recipe import RECIPE
+from naively.stats import Axis, CodesAccumulator, CountsAccumulator
 
-from .family_cases import CASES, CLASSES, DEFAULTS, LEVELS, Case, Rows, codes_of
-
-each_case = pytest.mark.parametrize("case", CASES, ids=str)
-each_family = pytest.mark.parametrize("case", DEFAULTS, ids=str)
+from .family_cases import LEVELS, Case, Rows, codes_of
 
 
 def left_out(case, rows, i):
@@ -24,33 +23,6 @@ def left_out(case, rows, i):
     for statistic in (case.count(others), case.count(rows) - case.count(alone)):
         likelihood = case.estimate(statistic, others)
         yield likelihood.log_likelihood(case.read(likelihood, alone))[0]
-
-
-@pytest.mark.pairwise
-@each_case
-@pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
-def test_leaving_a_row_out_is_counting_all_others(case, weighted):
-    """Also where its value, its class or the column's spread vanishes with it.
-
-    Where it has missing values, where it weighs.
-    """
-    rows = case.rows(weighted)
-    likelihood = case.learn(rows)
-    got = likelihood.leave_one_out(case.read(likelihood, rows), rows.y, rows.weights if weighted else None)
-    for i in range(len(rows.y)):
-        for expected in left_out(case, rows, i):
-            np.testing.assert_allclose(got[i], expected, rtol=1e-9, atol=1e-9, err_msg=f"row {i}")
-
-
-@each_family
-def test_a_row_of_no_weight_scores_as_any_new_row_and_no_rows_give_none(case):
-    rows = case.rows()
-    rows = Rows(rows.cells, rows.y, np.where(np.arange(len(rows.y)) % 3 == 0, 0.0, 1.0))
-    likelihood = case.learn(rows)
-    x, light = case.read(likelihood, rows), rows.weights == 0
-    got, new = likelihood.leave_one_out(x, rows.y, rows.weights), likelihood.log_likelihood(x)
-    np.testing.assert_allclose(got[light], new[light], rtol=1e-12, atol=1e-12)
-    assert likelihood.leave_one_out(x[:0], rows.y[:0]).shape == (0, 4)
 
 
 @pytest.mark.parametrize("how", ["mle", "map", "bayes"])
@@ -70,22 +42,6 @@ def test_columns_of_codes_are_left_out_together(how, unseen):
     for i in range(20):
         expected = learned(np.delete(np.arange(20), i)).log_likelihood(x[[i]])[0]
         np.testing.assert_allclose(got[i], expected, rtol=1e-9, atol=1e-9)
-
-
-def test_a_class_that_vanishes_leaves_the_others_as_they_are():
-    case = Case(Gaussian(), Settings())
-    rows = case.rows()
-    met = Axis(["a", "b", "c"])
-    counts = Counts(met, np.bincount(rows.y), {"x": case.count(rows, met)})
-    alone = rows[[8]]  # the only row of c
-    part = Counts(
-        Axis(["c"]), [1], {"x": case.count(Rows(alone.cells, np.zeros(1, np.int32), alone.weights), Axis("c"))}
-    )
-    families = {"x": Gaussian()}
-    without = estimate(counts - part, families, Settings(), uniform_prior(2))
-    got = estimate(counts, families, Settings(), uniform_prior(3)).terms["x"].leave_one_out(rows.cells, rows.y)
-    assert without.classes.labels == ("a", "b")
-    np.testing.assert_allclose(got[8, :2], without.terms["x"].log_likelihood(alone.cells)[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("missing", ["skip", "value"])
@@ -142,12 +98,66 @@ def test_counts_left_out_agree_with_recounting_whatever_they_are(data):
         np.testing.assert_allclose(got[i], expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("family", [Words(), Words(complement=True, norm=True), Bernoulli()], ids=repr)
-def test_sparse_and_dense_rows_are_left_out_alike(family):
-    rng = np.random.default_rng(2)
-    x, y = rng.poisson(0.3, (60, 40)).astype(float), rng.integers(0, 4, 60).astype(np.int32)
-    case = Case(family, Settings())
-    rows = Rows(x, y, np.ones(60))
-    likelihood = case.estimate(case.count(rows), rows, CLASSES)
-    dense = likelihood.leave_one_out(x, y)
-    np.testing.assert_allclose(likelihood.leave_one_out(sparse.csr_array(x), y), dense, rtol=1e-12, atol=1e-12)
+# -- rows of the default model are scored in folds that follow from their content --------------------------------------
+
+ROWS = 240
+
+
+def drawn(seed=0):
+    """Return rows of numbers, of which many are near each other in a skewed column, and of labels; and their classes.
+
+    No two rows are equal: of these, either may lie in the fold of the other.
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=2 * ROWS)
+    size = np.exp(2 * (rng.normal(size=len(y)) + 0.8 * (y == 2))).round(1)
+    colour = np.array(["red", "green", "blue"])[np.where(rng.random(len(y)) < 0.6, y, rng.integers(3, size=len(y)))]
+    table = pd.DataFrame({"size": size, "colour": colour, "y": np.array(["a", "b", "c"])[y]}).drop_duplicates()[:ROWS]
+    assert len(table) == ROWS
+    return table.drop(columns="y").reset_index(drop=True), table["y"].to_numpy()
+
+
+X, Y = drawn()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return nv.NaiveBayes().fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def scores(fitted):
+    return fitted.leave_one_out(X, Y)
+
+
+def test_each_row_is_scored_by_one_fit_of_the_other_folds(scores):
+    """A fit of the rows of the other folds alone, with bins, weights and coefficients of its own."""
+    assert (scores.tuning, len(np.unique(scores.folds))) == ("refit", RECIPE.folds)
+    for fold in np.unique(scores.folds):
+        here = scores.folds == fold
+        alone = nv.NaiveBayes().fit(X[~here], Y[~here])
+        np.testing.assert_allclose(scores.posterior[here], alone.predict_proba(X[here]), atol=1e-9)
+        for own in (label == Y for label in "abc"):
+            assert abs((here & own).sum() - own.sum() / RECIPE.folds) < 1
+
+
+def test_a_file_and_a_loaded_model_give_the_same_scores(fitted, scores, tmp_path):
+    X.assign(y=Y).to_csv(tmp_path / "rows.csv", index=False)
+    fitted.save(tmp_path / "model.parquet")
+    found = nv.load(tmp_path / "model.parquet").leave_one_out(tmp_path / "rows.csv", target="y")
+    np.testing.assert_allclose(found.posterior, scores.posterior, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [True, False], ids=["kept", "not kept"])
+def test_rows_that_were_never_counted_are_refused(fitted, rows, tmp_path):
+    fitted.save(tmp_path / "model.parquet", rows=rows)
+    nb, label, number = nv.load(tmp_path / "model.parquet"), X.copy(), X.copy()
+    label.loc[3, "colour"] = "pink"
+    number.loc[5, "size"] = 1e6
+    for table, y in ((label, Y), (number, Y), (X, np.roll(Y, 1)), (label[:10], Y[:10])):
+        with pytest.raises(InvalidInput, match="never counted"):
+            nb.leave_one_out(table, y)
+    if rows:
+        with pytest.raises(InvalidInput, match=r"^Row 3 was never counted\. Give the rows that"):
+            nb.leave_one_out(label, Y)
+    assert nb.counts_.agrees(fitted.counts_)

@@ -12,7 +12,6 @@ from naively._linear_algebra import (
     dot,
     leading_eigenvectors,
     product,
-    solve,
     solve_by_root,
     squared,
 )
@@ -86,15 +85,6 @@ def test_rows_and_columns_have_the_same_bits_alone_and_by_threads(by_level):
     assert_array_equal(product(np.asfortranarray(a), b[:, 3]), vector)
 
 
-def test_many_matrices_are_multiplied_one_by_one(by_level):
-    a, b = drawn(40, 3, 20), drawn(40, 20, 5)
-    found = by_level(lambda: product(a, b))
-    assert_allclose(found, a @ b, atol=1e-12)
-    assert_array_equal(product(a, b[0])[7], product(a[7], b[0]))
-    assert_array_equal(product(a[0], b)[7], product(a[0], b[7]))
-    assert_array_equal(product(a[0, 0], b), product(a[0], b)[:, 0])
-
-
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("size", [0, 1, 9, 61, 150])
 def test_half_of_a_symmetric_product_is_enough(by_level, size, kind):
@@ -119,22 +109,6 @@ def test_a_positive_matrix_has_a_root(by_level, size):
     assert_allclose(a @ by_level(lambda: solve_by_root(root, b)), b, atol=1e-6)
 
 
-@pytest.mark.parametrize("least", [0.0, -1e-9, np.nan, np.inf])
-def test_other_matrices_have_none(least):
-    a = np.eye(5)
-    a[3, 3] = least
-    assert cholesky(a) is None
-
-
-@pytest.mark.parametrize("size", [1, 2, 5, 40, 120])
-def test_equations_are_solved(by_level, size):
-    a, b = drawn(size, size), drawn(size, 3)
-    assert_allclose(a @ by_level(lambda: solve(a, b)), b, atol=1e-8)
-    assert_array_equal(solve(a, b[:, 1]), solve(a, b)[:, 1])
-    many = drawn(7, size, size)
-    assert_array_equal(solve(many, many[:, :, :1])[4], solve(many[4], many[4, :, :1]))
-
-
 @pytest.mark.parametrize(("size", "most"), [(1, 5), (40, 40), (300, 12)])
 def test_leading_eigenvectors_are_those_of_numpy(by_level, size, most):
     lines = drawn(size, size) * 0.8 ** np.arange(size)
@@ -145,11 +119,6 @@ def test_leading_eigenvectors_are_those_of_numpy(by_level, size, most):
     assert_allclose(vectors @ vectors.T, np.eye(len(vectors)), atol=1e-9)
     leading = values > 1e-6 * values[0]
     assert_allclose((vectors @ a)[leading], (values[:, None] * vectors)[leading], atol=1e-6 * values[0])
-
-
-def test_a_singular_matrix_is_not_solved():
-    with pytest.raises(np.linalg.LinAlgError):
-        solve(np.ones((2, 2)), np.ones(2))
 
 
 # -- nothing else ------------------------------------------------------------------------------------------------------

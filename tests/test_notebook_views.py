@@ -15,12 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import naively as nv
-from naively.page.numbers import signed
 from naively.page.style import notebook_css
 
 from .browser import DESK, PHONE, assert_accessible, assert_narrow, silent_page
-from .page_cases import shared_table
-from .tables import penguins
+from .tables import penguins, shared_table
 
 NASTY = "<img src=x onerror=alert(1)>"
 CHINESE = {"色泽": ["青绿", "乌黑", "乌黑", "青绿", "浅白"] * 12, "密度": list(np.linspace(0.2, 0.8, 60))}
@@ -149,52 +147,7 @@ def test_words_stand_below_their_text_and_are_colored():
     assert "546,000 more characters" in long
 
 
-def test_probabilities_are_bounds_where_rounding_would_make_them_certain():
-    """Only what is ruled out has 0 %; terminal and notebook say the same."""
-    n = np.repeat([0.0, 100.0], 40) + np.tile(np.linspace(-1, 1, 40), 2)
-    evidence = nv.NaiveBayes(model="textbook").fit({"n": n}, ["a"] * 40 + ["b"] * 40).explain({"n": 0.0})
-    assert str(evidence).startswith("a (> 99.9 %) against b (< 0.1 %)\n")
-    assert [row[1] for row in Page(evidence._repr_html_()).rows if row[:1] in (["a"], ["b"])] == ["> 99.9 %", "< 0.1 %"]
-
-    table = {"sky": ["sunny", "rain", "sunny", "rain"]}
-    certain = nv.NaiveBayes(estimate="mle").fit(table, ["out", "in", "out", "out"]).explain({"sky": "sunny"})
-    assert str(certain).startswith("out (100 %) against in (0 %)\n")
-    assert ["sky", "sunny", "+∞"] in [row[:3] for row in contributions(certain)]
-
-
-def test_a_minus_is_a_true_minus_everywhere():
-    X, y = penguins()
-    evidence = nv.NaiveBayes().fit(X, y).explain(X[:3])
-    negative = [signed(lead, 3) for row in range(3) for _, lead in evidence.bars(row) if round(lead, 3) < 0][:3]
-    assert negative
-    for shown in (str(evidence), evidence._repr_html_()):
-        assert negative[0] in shown
-        assert not re.search(r"[ >]-\d", re.sub(r"<style>.*?</style>|<svg.*?</svg>", "", shown, flags=re.DOTALL))
-
-
 # -- scores ------------------------------------------------------------------------------------------------------------
-
-
-def test_scores_show_their_figures_next_to_those_of_the_best_constant_prediction():
-    P = [[0.9, 0.1], [0.3, 0.7], [0.6, 0.4], [0.8, 0.2]]
-    scores = nv.Scores(P, ["no", "yes", "yes", "no"], ("no", "yes"))
-    rows = Page(scores._repr_html_()).rows
-
-    assert ["accuracy", "75.0 % ± 25.0", "50.0 %"] in rows
-    assert ["log loss", f"{scores.log_loss:.4f} ± {scores.spread['log_loss']:.4f}", "0.6931"] in rows
-    assert rows[0][2] == "always no"
-    confusion = {row[0]: [cell.split("\n")[0] for cell in row[1:]] for row in rows if row[0] in ("no", "yes")}
-    assert confusion == {"no": ["2", "0"], "yes": ["1", "1"]}
-
-
-def test_the_points_of_the_diagram_are_those_of_the_reliability_table():
-    sure = RNG.uniform(0.5, 1.0, 500)
-    scores = nv.Scores(np.column_stack([sure, 1 - sure]), (RNG.random(500) > sure).astype(int), ("no", "yes"))
-    (dots,) = re.findall(r'<path class="nv-c0" d="([^"]*)"', scores._repr_html_())
-    x, y = np.array(re.findall(r"M(\d+) (\d+)a3", dots), dtype=float).T
-
-    np.testing.assert_allclose((x + 3 - 44) / 264, scores.reliability()["confidence"], atol=0.003)  # whole pixels
-    np.testing.assert_allclose(1 - (y - 10) / 186, scores.reliability()["accuracy"], atol=0.003)
 
 
 def test_scores_without_probabilities_or_with_numbers_have_a_view():
@@ -207,28 +160,6 @@ def test_scores_without_probabilities_or_with_numbers_have_a_view():
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_table_shows_counts_with_their_proportions_of_the_class():
-    table = nv.Table(["ham", "spam"], ["cheap", "hello", None], [[1, 3, 0], [6, 1, 1]])
-    assert Page(table._repr_html_()).rows == [
-        ["value ↓ class →", "ham", "spam"],
-        ["cheap", "1\n25.0 %", "6\n75.0 %"],
-        ["hello", "3\n75.0 %", "1\n12.5 %"],
-        ["(missing)", "0", "1\n12.5 %"],
-        ["sum", "4", "8"],
-    ]
-
-
-def test_of_many_values_classes_and_columns_the_first_are_shown_and_the_rest_is_counted():
-    n = RNG.integers(1, 9, (50, 5000))
-    page = nv.Table(list(range(50)), list(range(5000)), n)._repr_html_()
-    assert len(page) < 40_000
-    assert "… and 4,980 more values and 38 more classes" in page
-    counts = nv.count({f"c{at:03d}": ["x", "y"] for at in range(100)}, ["a", "b"])
-    assert "… and 70 more columns" in counts._repr_html_()
-    many = nv.count(RNG.integers(0, 9, (3000, 20)).astype(str), np.arange(3000) % 600)
-    assert len(many._repr_html_()) < 200_000
 
 
 def test_counts_show_every_kind_of_column():
@@ -262,16 +193,6 @@ def test_a_fitted_model_shows_what_was_learned():
     assert "prior_smoothing=0.0" in text
     assert "families=" not in text.replace("families={'year': 'categorical'}", "")
     assert nb.tuning_.loss_after == pytest.approx(float(re.search(r"log loss ([\d.]+)", text)[1]), rel=0.01)
-
-
-def test_pictures_of_columns_are_their_counts():
-    """Bars of a column of labels are the proportions of its values in each class."""
-    nb = nv.NaiveBayes(model="textbook").fit({"sky": ["rain"] * 3 + ["sun"] * 5}, ["in", "in", "out", *["out"] * 5])
-    picture = re.search(r'<svg class="nv-chart".*?</svg>', nb._repr_html_())[0]
-    bars = re.findall(r'<path class="nv-c(\d)" d="([^"]*)"', picture)
-    lengths = [(k, int(width)) for k, path in bars for width in re.findall(r"h(\d+)v", path)]
-    assert lengths == [("0", 184), ("1", 153), ("1", 31)]  # 2 of 2; 5 and 1 of 6
-    assert re.findall(r">(\d)</text>", picture) == ["0", "5", "2", "1"]
 
 
 @pytest.mark.parametrize(("kind", "most"), [("wide", 60_000), ("words", 60_000), ("adult", 60_000)])

@@ -1,9 +1,8 @@
 """Notes on columns and models: each is true, names its columns, and gives advice that helps."""
 
 import json
-from dataclasses import replace
+import warnings
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,10 +11,10 @@ from click.testing import CliRunner
 import naively as nv
 from naively.cli import main
 from naively.cli.exits import command_text
-from naively.model.recipe import RECIPE
 
 ROWS = 120
 LABELS = np.array(["no", "yes"])[np.arange(ROWS) % 2]
+pytestmark = pytest.mark.usefixtures("inside")
 RNG = np.random.default_rng(0)
 
 
@@ -64,43 +63,7 @@ def test_nobody_is_advised_to_ignore_a_measurement(kind):
     assert "identifiers" not in said
 
 
-@pytest.mark.parametrize("form", ["%Y/%m/%d %H:%M", "%d.%m.%Y", "%H:%M:%S"])
-def test_nobody_is_advised_to_ignore_a_date(form):
-    days = pd.date_range("2020-01-01 00:07:13", periods=ROWS, freq="1513min").strftime(form).astype(object)
-
-    assert "ignore" not in hints(day=days, x=np.arange(ROWS) * 0.5)
-
-
-def test_advice_on_texts_counts_their_words():
-    texts = [f"the quick {at} brown foxes jump over {at * 7}" for at in range(ROWS)]
-    (said,) = notes(body=texts)
-
-    assert "families={'body': 'words'}" in said
-    assert "To count their words: --text body." in command_text(said)
-
-
 # -- one note for many columns -----------------------------------------------------------------------------------------
-
-
-def test_columns_of_which_the_same_is_reported_share_a_note():
-    """Twenty columns of codes have one note, which says how many there are and names the first."""
-    codes = {f"c{at}": np.arange(ROWS) % (3 + at % 2) for at in range(20)}
-    said = notes(**codes, same="x", always=1.5)
-
-    assert len(said) == 2
-    assert "20 columns ('c0', 'c1', 'c2', …) hold only 3 to 4 different whole numbers" in said[1]
-    assert command_text(said[1]).endswith("--family c0=categorical --family c1=categorical --family c2=categorical ….")
-    assert (
-        said[0]
-        == "2 columns ('same', 'always') hold the same value in every row, and have no information on the class."
-    )
-
-
-def test_several_identifiers_are_named_together():
-    (said,) = notes(**dict.fromkeys("ab", IDENTIFIERS["codes"]), x=np.arange(ROWS) * 0.5)
-
-    assert "2 columns ('a', 'b') have a value of their own in almost every row" in said
-    assert command_text(said).endswith("ignore them: --ignore a --ignore b.")
 
 
 @pytest.mark.parametrize(
@@ -126,25 +89,8 @@ def test_notes_name_their_column_whatever_it_is_called(name, tmp_path):
     assert "identifiers" not in again.output
 
 
-def test_labels_that_pairs_do_not_distinguish_are_named():
-    table = pd.DataFrame({"many": [f"v{at % 100}" for at in range(200)], "few": list("abcd") * 50})
-    y = np.arange(200) % 2
-    more = pd.DataFrame({f"more{at}": [f"v{row % 30}" for row in range(200)] for at in range(4)})
-
-    class Coarse(nv.NaiveBayes):
-        _recipe = replace(RECIPE, most_features=64)
-
-    one, several = (Coarse().fit(part, y).schema_.hints for part in (table, table.join(more)))
-
-    assert any("most frequent labels of 'many' are distinguished" in hint for hint in one)
-    assert any(
-        "most frequent labels of each of 5 columns ('many', 'more0', 'more1', …) are" in hint for hint in several
-    )
-
-
 # -- why the default was not fitted ------------------------------------------------------------------------------------
 
-SOFT = pd.DataFrame({"no": np.where(LABELS == "no", 0.9, 0.1), "yes": np.where(LABELS == "yes", 0.9, 0.1)})
 REASONS = {
     "one class": (np.full(ROWS, "same"), {}, "joint terms were not fitted: all rows are of one class"),
     "few rows": (LABELS[:40], {}, "joint terms were not fitted: there are 40 rows; fit, or calibrate with, at least"),
@@ -172,76 +118,103 @@ def test_the_reason_why_columns_are_not_modeled_jointly_is_the_actual_one(why, t
     assert ("at least 50" in nb.summary()) is (why in ("few rows", "no labels"))
 
 
-def test_many_classes_and_columns_counted_apart_are_named_as_the_reason():
-    rng = np.random.default_rng(0)
-    classes = nv.NaiveBayes().fit({"x": rng.normal(size=1_000)}, np.arange(1_000) % 500)
-    elsewhere = nv.NaiveBayes.from_counts(nv.count({"x": rng.normal(size=60)}, np.arange(60) % 2))
+# -- a target of one class, or of hundreds of numbers, is counted, but nobody is told that the answers are right -------
 
-    assert "there are 500 classes, and at most 300 can be" in classes.summary()
-    assert "rows were counted column by column; calibrate(X, y) with all of them" in elsewhere.summary()
+ONE = "All rows are of one class, 'x': there is nothing to distinguish, so no score is meaningful"
+TABLE = pd.DataFrame({"a": RNG.normal(size=300), "b": RNG.choice(list("pq"), 300)})
 
 
-# -- on the command line -----------------------------------------------------------------------------------------------
+def said(*arguments):
+    done = CliRunner().invoke(main, [*map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    return done.stdout
 
 
-def test_tables_are_called_tables(tmp_path):
-    """Of a database without the table that is asked for, its tables are listed, and not as columns."""
-    path = str(tmp_path / "rows.duckdb")
-    with duckdb.connect(path) as con:
-        con.execute("create table rain as select 1 as x, 'a' as y")
-        con.execute("create table sun as select [1, 2] as list, 'a' as y")
-
-    def said(*more):
-        return CliRunner().invoke(main, ["fit", path, "-t", "y", *more]).output
-
-    assert "it has no table 'zzz'; the tables are 'rain', 'sun'." in said("--table", "zzz")
-    assert "it has the tables 'rain', 'sun'; say which: --table or --query." in said()
-    assert "column 'list' holds list" in said("--table", "sun")
-    assert "ignore it: --ignore list." in said("--table", "sun")
+def test_one_class_is_warned_of_in_python():
+    with pytest.warns(nv.TargetWarning, match=ONE):
+        nb = nv.NaiveBayes().fit(TABLE, ["x"] * 300)
+    assert ONE in nb.summary()
+    scores = nv.cross_validate(TABLE, ["x"] * 300, cv=3)
+    assert str(scores).splitlines()[1].startswith(ONE)
+    assert "100.0 %" not in str(scores)
+    assert scores.to_dict()["notes"] == list(scores.notes)
+    assert scores.notes[0].startswith(ONE)
 
 
-def test_a_temperature_is_advised_where_it_does_something(tmp_path):
-    """Weights that were fitted have no use for one: only the textbook model is softened by it."""
-    rng = np.random.default_rng(3)
-    same = rng.normal(size=60)
-    noise = {f"n{at}": same + 0.01 * rng.normal(size=60) for at in range(8)}
-    pd.DataFrame({**noise, "y": rng.choice(["a", "b"], 60)}).to_csv(tmp_path / "rows.csv", index=False)
+@pytest.mark.parametrize("folds", [0, 3])
+def test_the_note_on_one_class_is_first_in_a_report(folds):
+    TABLE.assign(y="x").to_csv("t.csv", index=False)
+    report = said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--cv", folds)
+    assert report.splitlines()[2].startswith(ONE)
+    assert "1 class of y" in report.splitlines()[0]
+    for boast in ("Accuracy", "accuracy", "Right in", "always x"):
+        assert boast not in report
+    told = json.loads(said("fit", "t.csv", "-t", "y", "--cv", folds, "--json"))
+    assert told["notes"][0].startswith(ONE)
+    assert ONE in said("show", "m.parquet")
+    judged = said("evaluate", "m.parquet", "t.csv")
+    assert ONE in judged
+    assert "100.0 %" not in judged
+    assert json.loads(said("evaluate", "m.parquet", "t.csv", "--json"))["notes"][0].startswith(ONE)
 
-    for model in ("auto", "textbook"):
-        said = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "--model", model]).output
-        assert "overconfident" in said
-        assert ("--temperature auto" in said) is (model == "textbook")
+
+def test_hundreds_of_numbers_are_warned_of_as_regression():
+    y = np.arange(300)
+    with pytest.warns(nv.TargetWarning, match="300 different numbers.*this is regression.*cost='squared'"):
+        nb = nv.NaiveBayes(model="textbook").fit(TABLE, y)
+    assert "this is regression" in nb.summary()
+    TABLE.assign(y=y // 2).to_csv("t.csv", index=False)
+    report = said("fit", "t.csv", "-t", "y", "--cv", 0).splitlines()
+    assert report[2].startswith("The target holds 150 different numbers, and each of them is a class.")
+    assert "cut them into a few ranges" in report[2]
+    assert "--cost squared" in report[2]
 
 
-def test_columns_are_listed_with_their_mutual_information(tmp_path):
-    """Under its own name, in the order of it; of wide tables only the first, and `show` says where the others are."""
+@pytest.mark.parametrize(
+    "y",
+    [RNG.choice(list("xy"), 300), RNG.integers(0, 10, 300), [f"name {k}" for k in range(300)], np.arange(300) % 30],
+    ids=["two classes", "ten numbers", "hundreds of names", "thirty numbers"],
+)
+def test_other_targets_are_not_warned_of(y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nv.NaiveBayes(model="textbook").fit(TABLE, y)
+
+
+# -- advice that helps -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "option", [("smoothing", "10"), ("estimate", "map"), ("unseen", "smooth"), ("temperature", "auto")]
+)
+def test_an_option_without_effect_gives_a_note(option):
     rng = np.random.default_rng(1)
-    table = pd.DataFrame(rng.normal(size=(80, 150)), columns=[f"c{at}" for at in range(150)])
-    table.assign(good=np.arange(80) % 2, y=LABELS[:80]).to_csv(tmp_path / "rows.csv", index=False)
-    model = str(tmp_path / "m.parquet")
+    y = rng.choice(["a", "b"], 120)
+    kinds = rng.choice(list("pqrs"), 120)
+    pd.DataFrame({"k": kinds, "x": rng.normal(size=120) + (y == "a"), "y": y}).to_csv("t.csv", index=False)
+    given = f"--{option[0]}", option[1]
+    for model in ("auto", "textbook"):
+        report = said("fit", "t.csv", "-t", "y", "--model", model, "--cv", 3, *given)
+        said_so = f"Note: --{option[0]} {option[1]}" in report.replace("10.0", "10")
+        with_it, without = (
+            json.loads(said("fit", "t.csv", "-t", "y", "--model", model, "--cv", 3, "--json", *more))["scores"]
+            for more in (given, ())
+        )
+        assert said_so == (model == "auto")
+        if model == "auto":
+            assert with_it["log_loss"] == without["log_loss"]
+        elif option[0] != "unseen":  # every category is known in every fold
+            assert with_it["log_loss"] != without["log_loss"]
 
-    said = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "-o", model, "--cv", "0"]).output
-    shown = CliRunner().invoke(main, ["show", model]).output
-    facts = json.loads(CliRunner().invoke(main, ["show", model, "--json"]).output)
 
-    for page in (said, shown):
-        lines = page.splitlines()
-        head = next(at for at, line in enumerate(lines) if "mutual information (bits)" in line)
-        assert lines[head + 1].split()[:4] == ["good", "whole", "numbers", "gaussian"]
-        assert "1.000" in lines[head + 1]
-    assert "… and 131 more" in said
-    assert "… and 51 more: --json" in shown
-    assert len(facts["columns"]) == 151
-    assert facts["columns"][0]["bits"] == pytest.approx(1.0)
+def test_advice_for_the_default_model_names_options_with_effect():
+    from naively.cli.fit import overconfidence_advice as advice
 
-
-def test_noise_is_reported_as_uninformative():
-    """The loss that is stated is about that of the classes alone, and so is every row's prediction."""
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({f"a{at}": rng.choice(list("uvwx"), 300) for at in range(150)})
-    y = rng.choice(["no", "yes"], 300)
-    nb = nv.NaiveBayes().fit(table, y)
-
-    assert nb.tuning_.loss_after > np.log(2) - 0.03
-    others = pd.DataFrame({f"a{at}": rng.choice(list("uvwx"), 300) for at in range(150)})
-    assert np.abs(nb.predict_proba(others)[:, 1] - (y == "yes").mean()).mean() < 0.1
+    pd.DataFrame({"a": RNG.normal(size=80), "y": RNG.choice(["a", "b"], 80)}).to_csv("t.csv", index=False)
+    nb = nv.NaiveBayes().fit("t.csv", target="y")
+    assert nb.fitted_.weights is not None
+    good, poor = (nv.Scores([[p, 1 - p]] * 2, [0, 1], "ab") for p in (0.6, 0.99))
+    assert "--temperature" not in advice(nb.fitted_, poor, None)
+    assert "more rows" in advice(nb.fitted_, poor, None)
+    assert "--model textbook" in advice(nb.fitted_, poor, good)
+    assert "omit that option" in advice(nb.set_params(temperature=0.1).fitted_, poor, None)

@@ -1,7 +1,6 @@
 """Levels that have an order: neighbours share strength, and all that is true of other families stays true."""
 
 import json
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import naively as nv
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting
 from naively.families.ordinal import natural_order
-from naively.stats import Axis
 
-from .textbook import book
+from .tables import book
 
 LEVELS = ("low", "mid", "high", "top")
 GRADES = ["low", "mid", "mid", "high", None, "top", "low", "mid", "top", "high", "low", "mid"]
@@ -74,59 +72,6 @@ def test_probabilities_sum_to_one_with_missing_and_unseen_levels(estimate, missi
     assert found.values.labels[:4] == LEVELS
 
 
-def test_without_a_tie_or_with_two_levels_it_is_categorical():
-    plain, untied = estimated(nv.Categorical()), estimated(nv.Ordinal(levels=LEVELS, tie=0.0))
-    assert_allclose(untied.log_p, plain.log_p[:, plain.values.places(untied.values.labels)])
-    two = nv.Table(["a", "b"], ["no", "yes"], [[1, 5], [7, 2]])
-    assert_allclose(estimated(nv.Ordinal(levels=["no", "yes"]), two).log_p, estimated(nv.Categorical(), two).log_p)
-
-
-def test_without_smoothing_or_with_many_rows_levels_are_plain_frequencies():
-    mle = estimated(nv.Ordinal(levels=LEVELS), estimate="mle").log_p
-    assert_allclose(np.exp(mle) * TABLE.n.sum(axis=1, keepdims=True), TABLE.n[:, TABLE.values.places(LEVELS)])
-    assert_allclose(estimated(nv.Ordinal(levels=LEVELS), smoothing=0.0).log_p, mle)
-    assert_allclose(np.exp(estimated(nv.Ordinal(levels=LEVELS), smoothing=1e-9).log_p), np.exp(mle), atol=1e-7)
-    assert_allclose(np.exp(estimated(nv.Ordinal(levels=LEVELS), TABLE * 1e6).log_p), np.exp(mle), atol=1e-4)
-
-
-def mixing(found):
-    """Return which part of each value's rows counts for which, [class, value, value], and the part that is shared."""
-    rows, each = found.n[:, : found.ordered].sum(axis=1), np.eye(len(found.values))
-    share = found.ordered**2 * found.tie / (rows + found.ordered**2 * found.tie)
-    return np.stack([found.mixed(np.tile(one, (len(rows), 1)), share) for one in each], axis=2), share
-
-
-def test_memory_for_levels_grows_with_them_and_not_with_their_square():
-    """Ten thousand levels: a table of all pairs would take 800 MB a class."""
-    levels = list(range(10_000))
-    table = nv.Table(["a", "b"], levels, np.ones((2, len(levels))))
-    tracemalloc.start()
-    likelihood = nv.Ordinal(levels=levels).estimate(table, np.full(2, 1e4), table.classes, nv.Settings())
-    assert np.isfinite(likelihood.tables[0].log_p).all()
-    assert np.isfinite(likelihood.uncertainty(np.arange(3)[:, None]).variance).all()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 50e6
-
-
-def test_an_empty_level_is_more_probable_beside_a_full_one():
-    levels = ["1st", "2nd", "3rd", "4th"]
-    nb = book(families={"x": nv.Ordinal(levels=levels)}).fit({"x": ["1st"] * 9}, ["a"] * 9)
-    p = nb.probabilities("x")["a"].to_numpy()
-    assert p[0] > p[1] > p[2] == p[3]
-    assert nb.probabilities("x")["value"].tolist() == levels
-
-
-def test_the_interval_is_that_of_draws_of_the_posterior():
-    likelihood = nv.Ordinal(levels=LEVELS, tie=2.0).estimate(TABLE, np.ones(2), TABLE.classes, nv.Settings())
-    found, (table,) = likelihood.uncertainty(np.arange(4)[:, None]), likelihood.tables
-    rng, (parts, _) = np.random.default_rng(0), mixing(table)
-    for k in range(2):
-        logs = np.log(rng.dirichlet(table.n[k] + 1.0, 200_000) @ parts[k].T)
-        assert_allclose(found.mean[:, k], logs.mean(axis=0), atol=0.05)
-        assert_allclose(np.sqrt(found.variance[:, k]), logs.std(axis=0), rtol=0.15)
-
-
 # -- the order -----------------------------------------------------------------------------------------------------
 
 
@@ -142,14 +87,6 @@ def test_the_interval_is_that_of_draws_of_the_posterior():
 )
 def test_numbers_and_texts_with_numbers_have_an_order_of_their_own(given, order):
     assert natural_order(given) == order
-
-
-def test_texts_without_an_order_are_refused_with_advice():
-    words = r"Column 'x' is to be ordinal, but texts such as 'high', 'low', 'mid' have no order .*Ordinal\(levels="
-    with pytest.raises(InvalidSetting, match=words):
-        book(families={"x": "ordinal"}).fit({"x": GRADES}, Y)
-    with pytest.raises(InvalidSetting, match=words):
-        book(families={"x": "ordinal"}).partial_fit([{"x": "low"}, {"x": "mid"}, {"x": "high"}], ["a", "b", "a"])
 
 
 def test_a_cell_that_is_no_level_is_refused_and_changes_nothing():
@@ -186,14 +123,6 @@ def test_types_with_an_order_become_ordinal_by_themselves(library):
     assert_array_equal(nb.predict_proba({"x": ORDERED_COLUMNS[library]}), asked.predict_proba({"x": GRADES}))
     named = book(families={"x": "ordinal"}).fit({"x": ORDERED_COLUMNS[library]}, Y)
     assert named.schema_["x"].family.levels == LEVELS
-
-
-def test_categories_in_an_order_of_their_own_are_levels_if_asked():
-    chosen = pd.Series(GRADES, dtype=pd.CategoricalDtype(list(LEVELS)))
-    assert book().fit({"x": chosen}, Y).schema_["x"].family == nv.Categorical()
-    assert book(families={"x": "ordinal"}).fit({"x": chosen}, Y).schema_["x"].family.levels == LEVELS
-    with pytest.raises(InvalidSetting, match="have no order of their own"):
-        book(families={"x": "ordinal"}).fit({"x": pd.Series(GRADES).astype("category")}, Y)
 
 
 @pytest.mark.parametrize(
@@ -249,12 +178,6 @@ def test_levels_are_left_out_of_learning_without_labels_where_they_maximise_noth
         book(families=families, unlabelled="em", estimate="map", smoothing=2.0).fit({"x": GRADES}, y)
 
 
-def test_a_row_that_was_never_counted_is_named():
-    once = book(families={"c": "ordinal"}).fit({"c": [1] * 19 + [2]}, ["a", "b"] * 10)
-    with pytest.raises(InvalidInput, match=r"^Row 18 was never counted"):
-        once.leave_one_out({"c": [1] * 18 + [2, 1]}, ["a", "b"] * 10)
-
-
 @pytest.mark.parametrize(
     ("model", "rows", "gain"),
     [("textbook", 100, 0.01), ("textbook", 1000, 0.0), ("auto", 100, 0.0), ("auto", 1000, -0.005)],
@@ -283,17 +206,6 @@ def csv(tmp_path):
     return tmp_path / "grades.csv", rows
 
 
-@pytest.mark.parametrize("model", ["textbook", "auto"])
-def test_a_file_and_the_same_table_give_the_same_levels(csv, model):
-    path, rows = csv
-    families = {"grade": nv.Ordinal(levels=LEVELS), "number": "ordinal"}
-    a = nv.NaiveBayes(families=families, model=model).fit(path, target="y")
-    b = nv.NaiveBayes(families=families, model=model).fit(rows, target="y")
-    assert a.counts_.columns == b.counts_.columns
-    assert_allclose(a.predict_proba(rows), b.predict_proba(rows))
-    assert a.probabilities("number")["value"].tolist() == ["1", "2", "3", "10"]
-
-
 def test_levels_are_named_on_the_command_line(csv, tmp_path):
     from click.testing import CliRunner
 
@@ -314,8 +226,3 @@ def test_levels_are_named_on_the_command_line(csv, tmp_path):
     assert (
         "must name its levels, lowest first, such as ordinal:low,mid,high" in ran("--family", "grade=ordinal:").output
     )
-
-
-def test_values_of_an_axis_stand_in_the_order_of_the_levels():
-    counts = nv.Table(["a"], Axis.declared(["high", "low", "mid"]), [[1, 2, 3]])
-    assert estimated(nv.Ordinal(levels=["low", "mid", "high"]), counts).n.tolist() == [[2, 3, 1]]

@@ -58,20 +58,6 @@ def test_every_public_name_resolves_twice():
     assert set(naively.__all__) <= set(dir(naively))
 
 
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'naively' has no attribute 'nonsense'"):
-        _ = naively.nonsense
-
-
-@pytest.mark.parametrize(
-    "module", ["naively", "naively.judge.decision", "naively.sklearn", "naively.model.column_parts"]
-)
-def test_decide_is_a_function_whatever_was_imported(module, tmp_path):
-    """No module of the package takes the place of the function."""
-    program = f"import {module}, naively as nv; a = nv.decide; print(callable(a), a is nv.decide, a([[0.2, 0.8]]))"
-    assert fresh(program, tmp_path).split() == ["True", "True", "[1]"]
-
-
 def test_types_are_shipped():
     installed = Path(naively.__file__).parent
     assert (installed / "py.typed").exists()

@@ -1,4 +1,4 @@
-"""The page as a text: what it may load, what is escaped, what it says it holds, how large it is, which rows."""
+"""The page as a text: what it may load, what it holds, and that counts, figures and changes are what labels say."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ import hashlib
 import html
 import json
 import re
+import warnings
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import naively as nv
-from naively.errors import InvalidSetting
-from naively.estimator.html_report import places_of_report_rows
+from naively.errors import IncompatibleCounts
+from naively.estimator.held_out import held_out_quality, quality_at_hand
+from naively.judge.histograms import CUTS, QualityCounts, QualitySource, quality_of_scores
+from naively.judge.score_views import quality_data, quality_view
 from naively.page.content import LANGUAGES, page_texts
 from naively.page.page import page_script, report_page
+from naively.page.sections import model_section, quality_section
 from naively.page.style import ASSETS
 from naively.page.tags import json_for_script
 
-from .page_cases import HOSTILE, page_data, penguin_table, shared_table, unpacked_data
+from .tables import EXAMPLES, HOSTILE, page_data, penguin_table, shared_table, unpacked_data
 
 
 class Elements(HTMLParser):
@@ -111,16 +117,6 @@ def test_the_footer_says_what_the_file_holds(penguins, tmp_path):
     assert "fitted on them" in some
 
 
-def test_without_scripts_the_row_is_explained(penguins):
-    nb, table = penguins
-    cells = {name: cell for name, cell in table.iloc[0].items() if name != "species"}
-    shown = " ".join(Elements(nb.report(table, rows=344).html).texts)
-    assert "Prediction: Adelie, > 99.9 %." in shown
-    assert "52 of 152 Adelie · 0 of 68 Chinstrap · 0 of 124 Gentoo" in shown
-    evidence = nb.explain(cells, against="Chinstrap")
-    assert f"+{evidence.log_joint[0, 0] - evidence.log_joint[0, 1]:.2f}" in shown
-
-
 def test_every_text_is_there_in_every_language():
     assert len({frozenset(page_texts(language)) for language in LANGUAGES}) == 1
     for path in (ASSETS / "strings").glob("*.json"):
@@ -138,25 +134,6 @@ def test_scripts_name_only_texts_that_there_are_and_never_write_html():
             assert forbidden not in text, (path.name, forbidden)
 
 
-def test_no_script_has_a_text_of_several_lines():
-    """Indents and lines that are comments are omitted from the page: that changes nothing but the size."""
-    for path in ASSETS.glob("*.js"):
-        within: list[str] = []  # texts and the expressions and blocks within them
-        for line in path.read_text("utf-8").splitlines():
-            code = re.sub(r'^\s*//.*|\\.|"[^"`]*"', "", line)
-            for sign in re.findall(r"`|\$\{|\{|\}", code):
-                if sign == "}" or (sign == "`" and within and within[-1] == "`"):
-                    within.pop()
-                else:
-                    within.append(sign)
-            assert not within or within[-1] != "`", (path.name, line)
-
-
-def test_a_language_that_is_not_there_is_refused(penguins):
-    with pytest.raises(InvalidSetting, match="language='fr' is no language of the page"):
-        report_page(page_data(penguins[0], language="fr"))
-
-
 def test_pages_without_rows_are_small(penguins):
     """Of adult: tables of 91 pairs of columns, of which each number has 21 bins, and of 40 triples; 259,000 bytes."""
     assert len(penguins[0].report().html.encode()) <= 80 * 1024
@@ -164,49 +141,254 @@ def test_pages_without_rows_are_small(penguins):
     assert len(nv.NaiveBayes().fit(table, target="income").report().html.encode()) <= 280 * 1000
 
 
-# -- which rows --------------------------------------------------------------------------------------------------------
+# -- what the tabs model, quality and compare show ---------------------------------------------------------------------
 
 
-def test_of_many_rows_the_most_surprising_and_others_spread_evenly_are_held():
-    surprise = np.linspace(0.99, 0.5, 1000)
-    surprise[[7, 500]] = 0.01, 0.02
-    probabilities = np.stack([surprise, 1 - surprise], axis=1)
-    places = places_of_report_rows(probabilities, np.zeros(1000, dtype=np.int64), 40)
-    assert len(places) == 40
-    assert {7, 500} <= set(places.tolist())
-    assert {0, *range(982, 1000)} <= set(places.tolist())
-    assert np.all(np.diff(places) > 0)
+def answers(rows=2_000, classes=3, seed=0):
+    """Return probabilities that are about calibrated, some of them on a cut, and true classes."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(classes, 0.5), rows)
+    p[:40] = 0.0
+    p[:40, :2] = 0.5
+    p[40:60] = np.eye(classes)[0]
+    return p, np.array([rng.choice(classes, p=line) for line in p])
 
 
-@pytest.mark.parametrize(
-    ("rows", "truth", "most", "held"),
-    [(5, 0, 10, [0, 1, 2, 3, 4]), (100, -1, 5, [0, 25, 50, 74, 99]), (100, -1, 0, [])],
-)
-def test_few_rows_are_all_held_and_rows_of_unknown_class_are_spread(rows, truth, most, held):
-    places = places_of_report_rows(np.full((rows, 2), 0.5), np.full(rows, truth, dtype=np.int64), most)
-    assert places.tolist() == held
+GIVEN = QualitySource("given")
 
 
-def test_the_typical_row_is_the_middle_of_each_column():
-    """The median number, whole where numbers are; the commonest label with its type; nothing of vectors."""
+def counts_of(p, truth, weights=None, source=GIVEN):
+    """Return the counts of rows of classes a, b, …."""
+    labels = tuple("abcdefghijklmnopqrstuvwxyz"[: p.shape[1]]) if p.shape[1] <= 26 else tuple(range(p.shape[1]))
+    return quality_of_scores(nv.Scores.from_indices(p, truth, labels, weights), source)
+
+
+def shown(counts, nb=None, language="en"):
+    """Return the tab Quality of counts."""
+    nb = nb or nv.NaiveBayes(model="textbook").fit({"x": ["u", "v"] * 3}, list(counts.classes)[:2] * 3)
+    quality = quality_data(counts)
+    data = page_data(nb, classes=counts.classes, quality=quality, quality_view=quality_view(counts, quality))
+    return quality_section(replace(data, language=language))
+
+
+# -- counts of held-out rows -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("classes", [2, 3, 26])
+def test_counts_are_exact_at_every_cut(classes, weighted):
+    """Rows of each class, and of all others, whose probability is above a cut; figures are those of scores."""
+    p, truth = answers(classes=classes)
+    w = np.random.default_rng(1).integers(1, 4, len(p)).astype(float) if weighted else np.ones(len(p))
+    counts = counts_of(p, truth, w if weighted else None)
+
+    for k in range(classes):
+        for at in (0, 5, 11, 12, 260, 511, 512, 900, 1011, len(CUTS) - 1):
+            above = p[:, k] > CUTS[at]
+            assert counts.own[k, at + 1 :].sum() == w[above & (truth == k)].sum()
+            assert counts.other[k, at + 1 :].sum() == w[above & (truth != k)].sum()
+    assert counts.rows == w.sum()
+    assert {0.001, 0.5, 0.999} <= set(CUTS.tolist())
+    assert (np.diff(CUTS) > 0).all()
+    scores = nv.Scores.from_indices(p, truth, counts.classes, w if weighted else None)
+    for name in ("accuracy", "log_loss", "brier", "auc"):
+        assert counts.figures[name] == getattr(scores, name)
+    assert counts.errors["accuracy"] == scores.spread["accuracy"]
+    assert np.array_equal(counts.confusion, scores.confusion)
+
+
+def test_counts_are_written_and_read():
+    counts = counts_of(*answers(), source=QualitySource("leave_one_out"))
+    data = json.loads(json.dumps(counts.to_json()))
+    again = QualityCounts.from_json(data, counts.classes)
+
+    assert again is not None
+    for name in ("own", "other", "confusion"):
+        assert np.array_equal(getattr(again, name), getattr(counts, name))
+    assert (again.figures, again.source) == (counts.figures, counts.source)
+    assert QualityCounts.from_json(data | {"version": 2}, counts.classes) is None
+    for damage in ({"bins": 7}, {"counts": data["counts"][:400]}, {"source": {"kind": "guess", "folds": 0, "of": 0}}):
+        with pytest.raises(ValueError, match=r"bytes of counts|the quality"):
+            QualityCounts.from_json(data | damage, counts.classes)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_says_which_rows_were_measured_and_how(language):
+    told = set()
+    for kind in ("folds", "leave_one_out", "given", "fitted"):
+        html = shown(counts_of(*answers(200), source=QualitySource(kind, 5, 1_000)), language=language)
+        assert "200" in html
+        assert "1,000" in html
+        told.add(html.split("</p>")[0])
+        assert ("5-fold" in html or "5 折" in html) == (kind == "folds")
+    assert len(told) == 4  # each way has a sentence of its own
+
+
+def test_rows_of_one_class_have_no_threshold_and_without_rows_the_page_says_how_to_get_some():
+    counts = counts_of(np.full((5, 2), 0.5), np.zeros(5, dtype=int))
+    assert quality_data(counts)["first"] is None
+    assert "<figure" not in shown(counts)
+    nb = nv.NaiveBayes(model="textbook").fit({"x": ["u", "v"]}, ["a", "b"])
+    assert "naively report" in quality_section(page_data(nb))
+
+
+# -- kept with the model -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fitted():
+    nb = nv.NaiveBayes()
+    return nb, nv.fit_files(nb, EXAMPLES / "penguins.csv", "species", cv=5)
+
+
+def test_a_model_file_without_rows_holds_the_quality_of_the_folds(fitted, tmp_path):
+    nb, done = fitted
+    nb.save(tmp_path / "m.parquet")
+    found = held_out_quality(nv.load(tmp_path / "m.parquet").fitted_)
+
+    assert found is not None
+    assert (found.source, found.rows) == (QualitySource("folds", 5), 344)
+    assert found.figures["log_loss"] == done.scores.log_loss
+    assert np.array_equal(found.confusion, done.scores.confusion)
+    assert len(json.dumps(found.to_json())) < 1_500
+
+
+@pytest.mark.parametrize(("step", "source"), [(1, QualitySource("folds", 5)), (9, QualitySource("leave_one_out"))])
+def test_without_a_cross_validation_kept_rows_are_scored_without_themselves(step, source):
+    """In folds by the default model; too few rows for its weights are left out one at a time."""
+    table = penguin_table()[::step]
+    nb = nv.NaiveBayes().fit(table, target="species")
+    scores, found = nb.leave_one_out(table, target="species"), held_out_quality(nb.fitted_)
+
+    assert found is not None
+    assert found.source == source
+    assert found.figures["log_loss"] == pytest.approx(scores.log_loss, rel=1e-9)
+    assert np.array_equal(found.confusion, scores.confusion)
+
+
+def test_quality_is_of_these_counts_and_settings_alone(fitted, tmp_path):
+    """Rows that come or go, other settings, merging: what was measured before says nothing about the model then."""
+    nb, _ = fitted
+    table = penguin_table()
+    X, y = table.drop(columns="species"), table["species"]
+    nb.save(tmp_path / "m.parquet")
+
+    def loaded():
+        return nv.load(tmp_path / "m.parquet")
+
+    assert quality_at_hand(loaded().fitted_) is not None
+    other = loaded()
+    other.set_params(missing="value")
+    assert quality_at_hand(other.fitted_) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert quality_at_hand(loaded().partial_fit(X[:1], y[:1]).fitted_) is None
+        assert quality_at_hand(nv.merge(loaded(), loaded()).fitted_) is None
+        less = loaded().forget(X[:1], y[:1])
+    assert less.fitted_.state.held_out.quality is None
+    less.save(tmp_path / "less.parquet")
+    assert b'"quality"' not in (tmp_path / "less.parquet").read_bytes()
+    assert held_out_quality(less.fitted_) is None
+
+
+# -- columns -----------------------------------------------------------------------------------------------------------
+
+
+def facts_of(nb):
+    return {facts["name"]: facts for facts in page_data(nb).columns}
+
+
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+def test_columns_come_by_their_information_with_all_their_rows(model):
+    table = penguin_table()
+    nb = nv.NaiveBayes(model=model).fit(table, target="species")
+    facts, told = facts_of(nb), nb.importance()
+
+    assert list(facts) == list(told["column"])
+    assert [one["bits"] for one in facts.values()] == pytest.approx(list(told["bits"]), abs=1e-4)
+    island = facts["island"]["distribution"]
+    by_value = dict(zip(island["values"], np.sum(island["counts"], axis=0), strict=True))
+    assert by_value == dict(table["island"].value_counts())
+    mass = facts["body_mass_g"]["distribution"]
+    known = table.groupby("species")["body_mass_g"].agg(["count", "mean"])
+    if model == "textbook":
+        assert mass["kind"] == "normal"
+        assert mass["mean"] == pytest.approx(known["mean"].tolist(), rel=1e-5)
+    else:
+        assert np.sum(mass["counts"], axis=1).tolist() == known["count"].tolist()
+        for (_, numbers), counts in zip(table.groupby("species")["body_mass_g"], mass["counts"], strict=True):
+            bins = np.searchsorted(mass["cuts"], numbers.dropna())
+            assert np.bincount(bins, minlength=len(counts)).tolist() == counts
+
+
+def test_all_kinds_of_columns_have_a_distribution():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["no", "yes"], 300)
+    table = pd.DataFrame(
+        {
+            "many": rng.choice([f"v{at}" for at in range(30)], 300),
+            "grade": rng.choice(["low", "mid", "high"], 300),
+            "cut": rng.normal(size=300),
+            "skewed": np.where(rng.random(300) < 0.95, 0.0, np.exp(rng.normal(6, 3, 300))),
+            "same": 7.0,
+            "text": np.where(y == "yes", "apple pie", "pear tart"),
+        }
+    )
+    families = {"grade": nv.Ordinal(["low", "mid", "high"]), "cut": nv.Bins(cuts=[-1, 0, 1]), "text": "words"}
+    nb = nv.NaiveBayes(families=families).fit(table, y)
+    found = {name: facts["distribution"] for name, facts in facts_of(nb).items()}
+
+    assert (len(found["many"]["values"]), found["many"]["others"]) == (8, 22)
+    assert np.sum(found["many"]["counts"]) + np.sum(found["many"]["other_counts"]) == 300
+    assert found["grade"]["values"] == ["low", "mid", "high"]
+    assert np.sum(found["cut"]["counts"]) == 300
+    assert found["cut"]["cuts"] == [-1, 0, 1]
+    assert found["skewed"]["even"]
+    assert found["skewed"]["low"] == 0
+    assert {"apple", "pie", "pear", "tart"} <= set(found["text"]["words"])
+    assert np.sum(found["text"]["counts"], axis=1)[1] == 3 * (y == "yes").sum()
+    json.dumps(found, allow_nan=False)
+    html = model_section(page_data(nb))
+    assert html.count("<article") == 6
+    assert html.count("<svg") >= 12
+    assert "22 others" in html
+
+
+# -- two models --------------------------------------------------------------------------------------------------------
+
+
+def test_changes_have_their_interval_and_their_values():
     rng = np.random.default_rng(1)
-    when = np.datetime64("2024-01-01") + rng.integers(0, 300, 120)
-    table = {
-        "member": rng.random(120) < 0.7, "code": rng.integers(0, 3, 120), "gap": [None, None, "x"] * 40,
-        "when": when, "size": rng.normal(70, 9, 120).round(1), "age": rng.integers(18, 72, 120),
-    }  # fmt: skip
-    y = np.where(table["code"] > 1, "high", "low")
-    for model in ("auto", "textbook"):
-        nb = nv.NaiveBayes(families={"code": "categorical"}, missing="value", model=model).fit(table, y)
-        data = page_data(nb)
-        assert data.first["member"] is True
-        assert data.first["code"] == np.bincount(table["code"]).argmax()
-        assert data.first["size"] == pytest.approx(np.median(table["size"]), abs=1.5)
-        assert data.first["age"] == pytest.approx(np.median(table["age"]), abs=4)
-        if model == "auto":
-            assert data.first["age"] % 1 == 0
-        seconds = (when - np.datetime64("1970-01-01")).astype("timedelta64[s]").astype(float)
-        cells = data.first | {"when": np.datetime64(int(data.first["when"]), "s")}
-        assert abs(data.first["when"] - np.median(seconds)) < 40 * 86400
-        expected = nb.predict_proba({name: [cell] for name, cell in cells.items()})
-        assert np.allclose(expected, data.first_view.probabilities)
+
+    def period(rows, rain, mean, other):
+        sky = rng.choice(["rain", "sun", other], rows, p=[rain, 0.9 - rain, 0.1])
+        table = {"sky": sky, "x": rng.normal(mean, 2, rows)}
+        return nv.NaiveBayes(model="textbook").fit(table, rng.choice(["in", "out"], rows))
+
+    a, b = period(4_000, 0.3, 5.0, "hail"), period(3_000, 0.5, 5.5, "snow")
+    page = b.report(compare=a).html
+    found = unpacked_data(page)["compare"]
+
+    by_name = {(one["column"], one["value"]): one for one in found["changes"]}
+    assert found["rows"] == [4_000, 3_000]
+    for key, true in ((("sky", "rain"), 0.2), (("x", "mean"), 0.5)):
+        one = by_name[key]
+        assert one["low"] < true < one["high"]
+        assert one["change"] == pytest.approx(one["after"] - one["before"], abs=1e-4)
+        assert one["strength"] > 3
+    error = np.sqrt(0.3 * 0.7 / 4_000 + 0.5 * 0.5 / 3_000)
+    rain = by_name["sky", "rain"]
+    assert rain["high"] - rain["low"] == pytest.approx(2 * 1.96 * error, rel=0.03)
+    assert [line[:2] for line in found["appeared"]["values"]] == [["sky", "snow"]]
+    assert [line[:2] for line in found["gone"]["values"]] == [["sky", "hail"]]
+    assert {one["column"] for one in found["bits"]} == {"sky", "x"}
+    assert all(one["low"] <= 0 <= one["high"] for one in found["bits"])  # noise tells nothing, then and now
+    assert "sky: rain" in page
+    assert "Only in after:" in page
+    assert page.count("hardly chance") >= 4
+
+
+def test_models_of_other_columns_are_not_compared():
+    a, b = (nv.NaiveBayes().fit({name: [1.0, 2.0] * 20}, ["u", "v"] * 20) for name in ("x", "y"))
+    with pytest.raises(IncompatibleCounts, match="counted on one side only"):
+        b.report(compare=a)

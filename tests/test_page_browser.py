@@ -1,20 +1,23 @@
-"""The shell of the page and its tabs Row and Words, in Chromium."""
+"""The page in Chromium: its tabs Row and Words, its keys, and its scorer."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import naively as nv
+from naively.flat import SCORER
 from naively.page import numbers
 
 from .browser import DESK, PHONE, assert_accessible, assert_narrow, silent_page
-from .page_cases import HOSTILE, penguin_table, shared_table
+from .flat_cases import MODELS, MORE_TEXTS, asked, fitted, plain_rows, table_of, text_models
+from .tables import HOSTILE, SHARED, penguin_table, shared_table
+from .test_flat import Scorer
 
 
 @pytest.fixture(scope="module")
@@ -143,35 +146,6 @@ def test_every_class_is_explained_against_every_other_and_pairs_add_up_to_their_
     assert [abs(lead) for lead in leads] == sorted(map(abs, leads), reverse=True)
 
 
-def test_the_axis_shows_what_would_result_and_a_click_takes_it(page, penguins):
-    plot = page.locator(".column", has_text="bill_length_mm").first.locator(".plot")
-    place = {"x": plot.bounding_box()["width"] * 0.8, "y": 10}
-    plot.hover(position=place)
-    value, _, total = plot.locator(".tip").text_content().partition(" → ")
-    plot.click(position=place)
-    assert math.isclose(row_of(page)["bill_length_mm"], float(value), rel_tol=0.01)
-    assert abs(values(page, ".part .total")[0] - float(total.replace("−", "-"))) < 0.5
-    page.locator(".column", has_text="island").first.locator(".plot").click(position={"x": 20, "y": 10})
-    assert row_of(page)["island"] == "Biscoe"
-    assert_as_python(page, penguins)
-
-
-def test_rows_of_the_report_follow_each_other_and_reset_undoes_changes(page):
-    first = row_of(page)
-    page.get_by_role("button", name="Next").click()
-    second = row_of(page)
-    assert second != first
-    page.get_by_role("spinbutton", name="year").fill("2001")
-    page.get_by_role("spinbutton", name="body_mass_g").fill("3001")
-    assert row_of(page) == second | {"year": 2001, "body_mass_g": 3001}
-    page.get_by_role("button", name="Reset").click()
-    assert row_of(page) == second
-    page.get_by_role("button", name="Previous").click()
-    assert row_of(page) == first
-    page.evaluate("Naively.openRow(5)")
-    assert "6 of 40" in page.locator(".toolbar").inner_text()
-
-
 def test_a_link_restores_everything_in_a_new_page(chromium, penguins):
     with silent_page(chromium) as page:
         opened(page, penguins.url)
@@ -185,47 +159,6 @@ def test_a_link_restores_everything_in_a_new_page(chromium, penguins):
     with silent_page(chromium) as page:
         opened(page, link)
         assert current(page) == before
-
-
-DAMAGED = [
-    "#row&cells=%7B", "#row&cells=[1]&at=-7", "#nowhere&at=1e9", "#row&at=%22x%22&compare=[9,9]", "#&&=&==",
-    "#row&cells=%E0%A4%A", "#row&cells=%7B%22year%22%3A%7B%7D%2C%22__proto__%22%3A1%2C%22sex%22%3A%5B%5D%7D",
-]  # fmt: skip
-
-
-def test_a_damaged_link_opens_the_page(chromium, penguins):
-    with silent_page(chromium) as page:
-        for fragment in DAMAGED:
-            page.goto("about:blank")  # or the page would be told of another fragment, and not be opened
-            opened(page, penguins.url + fragment)
-            assert_as_python(page, penguins)
-
-
-def test_a_row_is_copied_as_json_and_as_python(chromium, penguins):
-    with silent_page(chromium, permissions=["clipboard-read", "clipboard-write"]) as page:
-        opened(page, penguins.url)
-        now, copied = current(page), {}
-        for kind in ("JSON", "Python"):
-            page.get_by_role("button", name=f"Copy as {kind}").click()
-            page.wait_for_selector(".toolbar :text('Copied')")
-            copied[kind] = page.evaluate("navigator.clipboard.readText()")
-        assert json.loads(copied["JSON"]) == now["row"]
-        answer = eval(copied["Python"], {"nb": penguins.nb})
-        np.testing.assert_allclose(answer[0], now["probabilities"], atol=1e-6)
-
-
-def test_adult_rows_are_scored_as_in_python(chromium, folder):
-    table = shared_table("adult-train.csv.gz", nrows=6_000)
-    adult = Shown(folder, "adult", nv.NaiveBayes().fit(table, target="income"), table.drop(columns="income"), rows=30)
-    with silent_page(chromium) as page:
-        opened(page, adult.url)
-        for _ in range(8):
-            assert_as_python(page, adult)
-            page.get_by_role("button", name="Next").click()
-        page.get_by_role("combobox", name="occupation").fill("exec")
-        page.keyboard.press("Enter")
-        page.get_by_role("spinbutton", name="capital-gain").fill("15024")
-        assert_as_python(page, adult)
 
 
 def test_many_classes_are_folded_and_of_many_columns_those_that_a_search_finds_are_shown(chromium, folder):
@@ -243,20 +176,6 @@ def test_many_classes_are_folded_and_of_many_columns_those_that_a_search_finds_a
         page.get_by_role("spinbutton", name="x70").fill("1.5")
         page.wait_for_selector(".column[aria-label=x70] .plot .line[d^=M]", state="attached")
         assert_as_python(page, shown)
-
-
-def test_a_class_that_is_ruled_out_is_shown_as_such(chromium, folder):
-    table = {"sky": ["sunny", "rain", "sunny", "rain"], "wind": ["calm", "storm", "storm", "calm"]}
-    nb = nv.NaiveBayes(estimate="mle", model="textbook").fit(table, ["out", "in", "out", "out"])
-    shown = Shown(folder, "ruled-out", nb)
-    with silent_page(chromium) as page:
-        opened(page, f"{shown.url}#row&cells=%7B%22sky%22%3A%22sunny%22%2C%22wind%22%3Anull%7D")
-        assert "in (ruled out)" in page.locator(".card").first.inner_text()
-        assert page.locator(".part .total").text_content() == "+∞"
-        assert page.locator('[data-class="1"]').text_content() == "100 %"
-        page.get_by_role("combobox", name="wind").fill("calm")
-        page.keyboard.press("Enter")
-        assert current(page)["probabilities"] == [0.0, 1.0]
 
 
 # -- the shell ---------------------------------------------------------------------------------------------------------
@@ -300,18 +219,6 @@ def test_a_phone_shows_it_without_scrolling_sideways(chromium, penguins, chinese
             else:
                 page.goto(shown.url)
             assert_narrow(page)
-
-
-def test_dark_colors_follow_the_reader(chromium, penguins):
-    colors = {}
-    for scheme in ("light", "dark"):
-        with silent_page(chromium, color_scheme=scheme) as page:
-            opened(page, penguins.url)
-            colors[scheme] = page.evaluate(
-                "['body', '.card', 'input'].map((css) => { const style = getComputedStyle(document.querySelector(css));"
-                " return [style.color, css === 'body' ? style.backgroundColor : '']; })"
-            )
-    assert all(light != dark for light, dark in zip(colors["light"], colors["dark"], strict=True))
 
 
 LOOKS = [
@@ -363,90 +270,6 @@ def test_everything_can_be_done_with_the_keyboard(page, penguins):
     assert {("number", "year"), ("range", "year")} <= reached
 
 
-def test_all_parts_are_printed_and_without_scripts_they_are_below_each_other(chromium, penguins):
-    with silent_page(chromium) as page:
-        opened(page, penguins.url)
-        page.emulate_media(media="print")
-        for name in ("row", "model", "quality"):
-            assert page.locator(f"#{name}").is_visible()
-            assert page.locator(f"#heading-{name}").is_visible()
-        assert not page.locator(".toolbar").is_visible()
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    with silent_page(chromium, java_script_enabled=False) as page:
-        page.goto(penguins.url)
-        assert all(page.locator(f"#{name}").is_visible() for name in ("row", "model", "quality"))
-        assert "Prediction: " in page.locator("#row").inner_text()
-
-
-def test_chinese_characters_are_drawn(chromium, penguins, chinese):
-    with silent_page(chromium) as page:
-        for shown in (penguins, chinese):  # no text is the name of a text
-            opened(page, shown.url)
-            words = page.evaluate("document.body.innerText").split()
-            assert not [word for word in words if word.startswith(("row.", "page.", "words."))]
-        assert "单行" in page.locator("[role=tab]").first.inner_text()
-        assert any(city in page.locator("body").inner_text() for city in ("北京", "上海"))
-        # Characters without a glyph are all drawn as the same box.
-        drawn = page.evaluate(
-            """() => ["单", "行", "北", "\\uffff"].map((character) => {
-              const canvas = Object.assign(document.createElement("canvas"), { width: 40, height: 40 });
-              const pen = canvas.getContext("2d");
-              pen.font = `30px ${getComputedStyle(document.body).fontFamily}`;
-              pen.fillText(character, 4, 32);
-              return canvas.toDataURL();
-            })"""
-        )
-        assert len(set(drawn)) == 4
-
-
-# -- numbers -----------------------------------------------------------------------------------------------------------
-
-
-def test_numbers_are_written_as_in_python(chromium, penguins):
-    rng = np.random.default_rng(5)
-    ties = [0.125, 0.375, -0.125, 2.5, 12345.0, 14085.0, 0.00012345, 1e-5, 1e9, 123456789.0, 99999.0, 0.99995]
-    spread = rng.normal(size=400) * 10.0 ** rng.integers(-12, 12, 400)
-    values = [*ties, *spread.tolist(), *(np.round(spread, 1) + 0.0).tolist(), 0.0, 1.0, -0.001, 1e21, 1e100]
-    chances = [*np.abs(np.tanh(spread)).tolist(), 0.0, 1.0, 0.9995, 0.9994999, 0.0005, 0.12250, 1 - 1e-12, 1e-12]
-    with silent_page(chromium) as page:
-        opened(page, penguins.url)
-        shown = page.evaluate(
-            "([values, chances]) => { const { signed, number, count, probability } = Naively.numbers; return {"
-            " signed: values.map((x) => signed(x)), number: values.map((x) => number(x)),"
-            " count: values.map((x) => count(x)), probability: chances.map((p) => probability(p)),"
-            " ends: [signed(Infinity), signed(-Infinity), signed(NaN), probability(NaN), number(-Infinity)] }; }",
-            [values, chances],
-        )
-    few = [value for value in values if abs(value) < 1e20]
-    assert shown["signed"][: len(few)] == [numbers.signed(value) for value in few]
-    assert shown["number"] == [numbers.number_text(value) for value in values]
-    for value, text in zip(values, shown["count"], strict=True):
-        if abs(value) < 1000 or (value.is_integer() and abs(value) < 1e20):
-            assert text == numbers.count_text(value)
-    assert shown["probability"] == [numbers.probability_text(p) for p in chances]
-    assert shown["ends"] == ["+∞", "−∞", "", "–", "−∞"]
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_whole_numbers_are_shown_and_stepped_as_such(chromium, folder, language):
-    """Sliders end at whole numbers and step by 1; bins are named by the whole numbers that they hold."""
-    rng = np.random.default_rng(2)
-    table = pd.DataFrame({"age": rng.integers(18, 72, 300), "flag": rng.integers(0, 2, 300)})
-    y = np.where(table["age"] + rng.normal(0, 9, 300) > 45, "old", "young")
-    shown = Shown(folder, f"whole-{language}", nv.NaiveBayes().fit(table, y), table, language=language)
-    with silent_page(chromium) as page:
-        opened(page, shown.url)
-        ranges = "all => all.map(({min, max, step}) => [min, max, step])"
-        sliders = page.eval_on_selector_all("input[type=range]", ranges)
-        counts = page.locator(".column.number .counts").all_inner_texts()
-    assert len(sliders) == 2
-    assert all(one.isdigit() for slider in sliders for one in slider)
-    assert [step for *_, step in sliders] == ["1", "1"]
-    assert sliders[1][:2] == ["0", "1"]
-    assert re.match(rf"\d+ {'to' if language == 'en' else '至'} \d+:", counts[0])
-    assert re.match(r"[01]:", counts[1])
-
-
 # -- texts -------------------------------------------------------------------------------------------------------------
 
 
@@ -483,24 +306,6 @@ def test_texts_are_scored_as_in_python_and_words_add_up(chromium, which, request
             assert math.isclose(sum(lead for *_, lead in words_of(page)), total, abs_tol=1e-5)
             assert page.locator(".colored").inner_text().strip() == row_of(page)["text"].strip()
             page.locator(".toolbar button").nth(1).click()
-
-
-def test_words_are_colored_by_their_contribution_and_summed(chromium, messages):
-    with silent_page(chromium) as page:
-        opened(page, messages.url)
-        page.get_by_role("textbox", name="text").fill("Claim your prize NOW, claim it, dear zzyzx <b>")
-        assert_as_python(page, messages)
-        claims = [lead for word, *_, lead in words_of(page) if word == "claim"]
-        assert len(claims) == 2
-        assert "Claim" in " ".join(page.locator(".colored mark").all_inner_texts())
-        assert page.locator(".colored .unknown").all_inner_texts() == ["zzyzx", "b"]
-        first = page.locator(".column.text tbody tr", has=page.get_by_role("rowheader", name="claim", exact=True))
-        assert first.locator("td").first.inner_text() == "2"
-        shown = float(first.locator(".value").get_attribute("data-value"))
-        assert math.isclose(shown, sum(claims), abs_tol=1e-9)
-        page.get_by_role("switch", name="text: missing").check()
-        assert row_of(page)["text"] is None
-        assert_as_python(page, messages)
 
 
 def test_the_strongest_words_are_those_of_python_and_all_can_be_searched(chromium, messages):
@@ -545,3 +350,122 @@ def test_axe_finds_nothing_where_there_are_texts(chromium, which, scheme, viewpo
         page.get_by_role("searchbox").fill(word)
         assert_accessible(page)
         assert_narrow(page)
+
+
+# -- what the scorer of the page has beyond that of the docs -----------------------------------------------------------
+
+SETS = {} if SHARED is None else json.loads((SHARED / "datasets.json").read_text("utf-8"))
+MOST = 800  # rows of a set that a model is fitted with: what is compared does not get truer with more
+ASKED = 100
+# Sets that have each kind of column, many classes, missing values and texts; the others are for the night.
+BY_DAY = {"votes", "glass", "hepatitis", "balance-scale", "trec-questions"}
+each_model = pytest.mark.parametrize("model", MODELS)
+
+# What is asked of the scorer in the browser, of each row of a model.
+ASK = """([flat, rows]) => {
+    const model = Naively.model(JSON.parse(flat));
+    const plain = (part) => ({ ...part, scores: Array.from(part.scores) });
+    return rows.map((row) => {
+        const state = model.score(row);
+        return {
+            joint: Array.from(state.joint), probabilities: Array.from(state.probabilities),
+            base: Array.from(state.base), columns: state.columns.map(plain), pairs: state.pairs.map(plain),
+            words: state.words.map(plain),
+        };
+    });
+}"""
+
+
+@pytest.fixture(scope="module")
+def scorer_page(chromium):
+    """Return an empty page that has the scorer."""
+    opened = chromium.new_page()
+    opened.add_script_tag(content=SCORER.read_text(encoding="utf-8"))
+    yield opened
+    opened.close()
+
+
+def ask(scorer_page, nb, rows):
+    return scorer_page.evaluate(ASK, [nb.flat().json(), rows])
+
+
+def statuses(answer):
+    return {part["name"]: part["status"] for part in answer["columns"]}
+
+
+@pytest.mark.skipif(not SETS, reason="needs the data sets of ../shared/data beside the repository")
+@pytest.mark.parametrize(
+    "name", [name if name in BY_DAY else pytest.param(name, marks=pytest.mark.slow) for name in SETS]
+)
+def test_rows_of_real_sets_get_the_probabilities_of_python(scorer_page, name):
+    facts = SETS[name]
+    texts, target = facts["task"] == "text", facts["target"]
+    marks = [facts["missing"]] if "missing" in facts else []
+    frame = pd.read_csv(SHARED / facts["file"], na_values=marks).drop(columns=facts.get("split_column", []))
+    frame = frame.drop(columns=[column for column, kind in facts.get("kinds", {}).items() if kind == "id"])
+    frame = frame.sample(min(len(frame), 200 if texts else MOST), random_state=0).reset_index(drop=True)
+    some = plain_rows(frame.drop(columns=target).sample(min(len(frame), 30 if texts else ASKED), random_state=1))
+    for model in MODELS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # classes of a row or two in a sample
+            nb = nv.NaiveBayes(model=model, families={"text": "words"} if texts else None).fit(frame, target=target)
+        Scorer(scorer_page).check(nb, some)
+        Scorer(scorer_page).check(nb, some, single=True)
+
+
+@each_model
+@pytest.mark.parametrize("name", ["usual words", "up to three words", "characters", "inside words", "logarithms"])
+def test_words_lie_where_they_are_found_and_add_up_to_their_column(scorer_page, model, name):
+    nb = dict(text_models(name))[model]
+    answers = ask(scorer_page, nb, [{"text": text} for text in MORE_TEXTS])
+    for text, answer in zip(MORE_TEXTS, answers, strict=True):
+        units = text.encode("utf-16-le")
+        for word in answer["words"]:
+            found = units[2 * word["begin"] : 2 * word["end"]].decode("utf-16-le")
+            if name == "usual words":
+                assert " ".join(found.lower().replace("\ufe0f", "").split()).startswith(word["word"][:1])
+            assert word["column"] == "text"
+        if answer["words"]:
+            total = np.sum([word["scores"] for word in answer["words"]], axis=0)
+            assert np.allclose(total, answer["columns"][0]["scores"], rtol=0, atol=1e-9)
+
+
+def test_places_of_words_are_those_of_utf_16(scorer_page):
+    text = "👍🏽 İstanbul Good day, 酒店"
+    (answer,) = ask(scorer_page, dict(text_models("usual words"))["auto"], [{"text": text}])
+    units = text.encode("utf-16-le")
+    found = {word["word"]: units[2 * word["begin"] : 2 * word["end"]].decode("utf-16-le") for word in answer["words"]}
+    expected = {
+        "👍🏽": "👍🏽",
+        "i̇stanbul": "İstanbul",
+        "good": "Good",
+        "good day": "Good day",
+        "酒店": "酒店",
+        "店": "店",
+    }
+    assert expected.items() <= found.items()
+
+
+def test_cells_may_be_texts_as_fields_of_a_page_hold_them(scorer_page):
+    """And an empty field is missing."""
+    table = table_of(9)
+    nb, row = fitted(table, "auto", {"grade": "categorical"}), asked(table)[0]
+    one, other = ask(scorer_page, nb, [row, {name: cell if cell is None else str(cell) for name, cell in row.items()}])
+    assert one["probabilities"] == other["probabilities"]
+    nb = fitted(table, "auto", missing="value")
+    for name in ("size", "color", "member"):
+        empty, missing = ask(scorer_page, nb, [row | {name: ""}, row | {name: None}])
+        assert empty == missing
+        assert statuses(empty)[name] == "missing"
+
+
+def test_columns_tell_what_a_page_needs_for_its_fields(scorer_page):
+    table = table_of(10)
+    flat = fitted(table, "auto", max_categories=4).flat().to_json(single=True)
+    columns = scorer_page.evaluate("(flat) => Naively.model(flat).columns.map(({codeOf, none, ...rest}) => rest)", flat)
+    known = {column["name"]: column for column in columns}
+    assert set(known["color"]["values"]) == {"red", "green", "blue"}  # a question mark stands for no value
+    assert set(known["code"]["values"]) == set(table["code"])  # those that are rare, too
+    assert known["size"]["low"] < known["size"]["high"]
+    types = [known[name]["type"] for name in ("size", "visits", "member", "shape")]
+    assert types == ["number", "whole", "boolean", "text"]

@@ -2,7 +2,7 @@
 
 import io
 import itertools
-import json
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -10,12 +10,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from palmerpenguins import load_penguins
 
 import naively as nv
 from naively.data.schema import schema_of_types
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
 
 from .strategies import checked
+from .tables import book
 from .test_streams import long_table, table
 
 TABLE = table(900)
@@ -118,13 +121,6 @@ def test_weights_of_rows_are_those_of_one_table(whole):
     assert np.abs(found.predict_proba(TABLE) - known.predict_proba(TABLE)).max() <= 1e-9
 
 
-def test_a_class_may_be_in_one_part_alone():
-    rows = TABLE.sort_by("label")
-    found, known = fitted_in_parts(parts_of(rows, 17)), nv.NaiveBayes().fit(rows, target="label")
-    assert found.classes_.tolist() == known.classes_.tolist()
-    assert np.abs(found.predict_proba(TABLE) - known.predict_proba(TABLE)).max() <= 1e-9
-
-
 def test_rows_without_a_label_are_skipped_in_every_part_if_asked():
     labels = pa.array([None if at % 7 == 0 else label for at, label in enumerate(TABLE["label"].to_pylist())])
     rows = TABLE.set_column(TABLE.schema.get_field_index("label"), "label", labels)
@@ -156,13 +152,6 @@ def test_looks_add_up_in_any_order_and_any_parts(data):
 # -- counts ------------------------------------------------------------------------------------------------------------
 
 
-def test_counts_come_back_from_bytes_with_schema(one_fit):
-    counts = one_fit.counts_
-    found = nv.Counts.from_bytes(counts.to_bytes())
-    assert found == counts
-    assert found.schema == one_fit.schema_
-
-
 @pytest.mark.parametrize(
     "change", [lambda data: data[:-1], lambda data: b"", lambda data: data[:99] + b"x" + data[100:]]
 )
@@ -172,36 +161,6 @@ def test_damaged_bytes_are_refused(change):
         nv.Counts.from_bytes(change(data))
     with pytest.raises(UnreadableFile, match="the bytes of a profile"):
         nv.Profile.from_bytes(change(data))
-
-
-def test_counts_of_parts_are_equal_to_those_of_the_table(one_fit):
-    schema = one_fit.schema_
-    parts = [nv.count(part, target="label", schema=schema) for part in parts_of(MANY, 3)]
-    assert sum(parts) == nv.add(parts) == one_fit.counts_
-
-
-def test_many_texts_add_up_to_those_of_the_whole():
-    words = [f"w{at}" for at in range(300)]
-    rng = np.random.default_rng(0)
-    texts = [" ".join(rng.choice(words, 9)) for _ in range(400)]
-    rows = pa.table({"text": texts, "label": rng.choice(["a", "b", "c"], 400)})
-    families = {"text": nv.Words(pairs=True)}
-    parts = [nv.count(rows.slice(at, 50), target="label", schema=families) for at in range(0, 400, 50)]
-    whole = nv.count(rows, target="label", schema=families)
-    assert nv.add(parts) == sum(parts) == whole
-    assert nv.add(map(sent, parts)) == whole
-
-
-def test_a_column_of_missing_values_alone_takes_the_type_of_other_parts():
-    numbers = pa.table({"x": [1.0, 2.0], "label": ["a", "b"]})
-    nulls = pa.table({"x": pa.nulls(2), "label": ["a", "b"]})
-    for parts in ([numbers, nulls], [nulls, numbers, nulls]):
-        counts = [nv.count(part, target="label") for part in parts]
-        found = nv.add(counts)
-        assert found == sum(counts)
-        assert isinstance(found.columns["x"], nv.Moments)
-        assert found.columns["x"].n.sum() == 2
-        assert found.rows.sum() == 2 * len(parts)
 
 
 def test_only_parts_of_one_kind_add_up():
@@ -225,19 +184,7 @@ def test_tables_are_counted_with_the_settings_of_files():
         nv.count(rows, target="label", unlabelled="em")
 
 
-def test_rows_that_were_never_counted_do_not_calibrate(one_fit):
-    with pytest.raises(InvalidInput, match="was never counted"):
-        nv.NaiveBayes().fit(TABLE, target="label").calibrate(table(50, 77), target="label")
-
-
 # -- schemas -----------------------------------------------------------------------------------------------------------
-
-
-def test_types_alone_make_the_schema_of_a_table():
-    found = nv.Schema.of(TABLE.schema, {"visits": "poisson"}, target="label", ignore=["member"])
-    known = nv.NaiveBayes(families={"visits": "poisson"}).fit(TABLE.drop_columns("member"), target="label").schema_
-    assert [(c.name, c.type, c.family) for c in found] == [(c.name, c.type, c.family) for c in known]
-    assert nv.Schema.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 REFUSED = {
@@ -287,6 +234,74 @@ def test_models_are_written_to_and_read_from_urls(one_fit, tmp_path):
         nv.load("nowhere://model.parquet")
 
 
-def test_tables_of_pandas_are_looked_at():
-    frame = pd.DataFrame({"x": [1.0, None, 3.0], "label": ["a", "b", "a"]})
-    assert nv.profile(frame, target="label").rows == 3
+# -- models added up ---------------------------------------------------------------------------------------------------
+
+DAYS = [
+    book().fit({"sky": ["rain", "sunny"]}, ["in", "out"]),
+    book().fit({"sky": ["rain", "rain"]}, ["in", "out"]),
+    book().fit({"sky": ["sunny", "snow"]}, ["out", "in"]),
+]
+
+
+def test_models_one_by_one_are_a_list_of_models():
+    for some in (DAYS[:1], DAYS[:2], DAYS):
+        together = nv.merge(*some)
+        assert (
+            together.counts_ == nv.merge(some).counts_ == nv.merge(tuple(some)).counts_ == nv.merge(iter(some)).counts_
+        )
+        assert_array_equal(together.predict_proba({"sky": "rain"}), nv.merge(some).predict_proba({"sky": "rain"}))
+    assert nv.merge(*DAYS).counts_.rows.sum() == 6
+
+
+def test_names_are_what_errors_call_the_models():
+    other = book().fit({"wind": ["calm", "storm"]}, ["in", "out"])
+    for models in ((DAYS[0], other), ([DAYS[0], other],)):
+        with pytest.raises(IncompatibleCounts, match=r"^monday and tuesday do not fit together"):
+            nv.merge(*models, names=["monday", "tuesday"])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((), "There is no model to merge; give one or more"),
+        (([],), "There is no model to merge; give one or more"),
+        (("model.parquet",), r"number 1 of those given is 'model.parquet' of type str\. Load .*nv\.load"),
+        ((DAYS[0], "b.parquet"), r"number 2 of those given is 'b.parquet' of type str\. Load .*nv\.load"),
+        ((["a.parquet", DAYS[0]],), "number 1 of those given is 'a.parquet' of type str"),
+        ((DAYS[0], DAYS[1].counts_), r"number 2 of those given is Counts: .* of type Counts\. Counts add up by \+"),
+        ((DAYS[0], DAYS[1:]), "number 2 of those given is .* of type list"),
+        ((None,), "number 1 of those given is None of type NoneType"),
+        (({"a": DAYS[0]},), "number 1 of those given is .* of type dict"),
+    ],
+    ids=["nothing", "no list", "a path", "a model and a path", "paths", "counts", "a list", "None", "a dict"],
+)  # fmt: skip
+def test_what_is_no_model_is_named(given, words):
+    with pytest.raises(InvalidInput, match=words):
+        nv.merge(*given)
+
+
+@pytest.mark.parametrize("weight", ["a", "0.5", None, [1], 1j, -1, np.nan, np.inf])
+def test_what_is_no_weight_is_refused(weight):
+    for times in (lambda: DAYS[0] * weight, lambda: weight * DAYS[0], lambda: DAYS[0].counts_ * weight):
+        with pytest.raises(InvalidSetting, match=r"Rows cannot weigh .*; multiply by a finite number"):
+            times()
+    assert (DAYS[0] * Fraction(1, 2)).counts_ == (DAYS[0] * 0.5).counts_
+
+
+@pytest.mark.parametrize("column", ["sex", "bill_length_mm"])
+@pytest.mark.parametrize("missing", [float("nan"), None], ids=str)
+def test_a_column_without_values_has_the_type_of_other_parts(column, missing):
+    """Data frames call a column of NaN alone one of numbers, and one of None alone one of objects."""
+    birds = load_penguins().sample(frac=1, random_state=0)
+    kind = object if missing is None else float
+    empty = birds[:170].assign(**{column: pd.Series([missing] * 170, index=birds.index[:170], dtype=kind)})
+    rest, asked = birds[170:], birds.drop(columns="species")
+    same = birds.where(~(birds.index.isin(empty.index)[:, None] & (birds.columns == column)))
+    once = nv.NaiveBayes().fit(same, target="species").predict_proba(asked)
+    parts = [nv.NaiveBayes().fit(part, target="species") for part in (empty, rest)]
+    for order in (parts, parts[::-1]):
+        merged = nv.merge(order)
+        assert merged.schema_[column].type == parts[1].schema_[column].type
+        assert np.allclose(merged.predict_proba(asked), once, rtol=0, atol=1e-7)
+    later = nv.NaiveBayes().fit(rest, target="species").partial_fit(empty, target="species")
+    assert np.allclose(later.predict_proba(asked), once, rtol=0, atol=1e-7)

@@ -1,6 +1,5 @@
 """Charts: their values, their files, and the errors where nothing can be drawn."""
 
-import importlib.util
 import json
 import os
 import re
@@ -13,16 +12,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from sklearn import metrics
-from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.errors import InvalidInput, NotInstalled
-from naively.judge.metrics import class_curve, jeffreys_interval
+from naively.judge.metrics import class_curve
 from naively.page.style import DARK, LIGHT
 
 from .tables import penguins
 
-ROOT = Path(__file__).resolve().parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
 RNG = np.random.default_rng(5)
 SURE = RNG.uniform(0.5, 1.0, 3000)
@@ -71,17 +68,6 @@ def test_a_diagram_has_a_point_a_rule_and_a_bar_for_each_confidence(tmp_path):
     assert sum(point["share"] for point in points) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.97])
-def test_nine_intervals_of_ten_hold_the_accuracy(share):
-    """That of the rows that were drawn from; there is one also where all or none were right."""
-    right = np.random.default_rng(1).binomial(400, share, 4000).astype(float)
-    low, high = jeffreys_interval(np.full(4000, 400.0), right, 0.9)
-    assert 0.85 <= np.mean((low <= share) & (share <= high)) <= 0.95
-    ends = jeffreys_interval(np.array([3.0, 3.0]), np.array([0.0, 3.0]), 0.9)
-    assert (ends[0][0], ends[1][1]) == (0.0, 1.0)
-    assert ends[0][1] > 0.3
-
-
 def test_a_roc_curve_is_that_of_scikit_learn():
     """Its points lie on it, and the area under it is that of the scores."""
     weights, p = RNG.uniform(0.5, 2.0, 3000), HONEST.posterior[:, 1]
@@ -93,16 +79,6 @@ def test_a_roc_curve_is_that_of_scikit_learn():
     assert {(round(x, 9), round(y, 9)) for x, y in zip(curve.fall_out, curve.recall, strict=True)} <= whole
     assert len(curve.recall) <= 403
     assert np.trapezoid(curve.recall, curve.fall_out) == pytest.approx(curve.area, abs=1e-3)  # fewer points
-
-
-def test_precision_and_recall_are_those_of_their_threshold():
-    curve = class_curve(HONEST, "no")
-    p, own = HONEST.posterior[:, 0], HONEST.truth == 0
-    for at in range(1, len(curve.threshold), 37):
-        taken = p >= curve.threshold[at]
-        assert curve.recall[at] == pytest.approx((taken & own).sum() / own.sum())
-        assert curve.precision[at] == pytest.approx((taken & own).sum() / taken.sum())
-    assert curve.base_rate == pytest.approx(own.mean())
 
 
 def test_curves_are_named_by_model_or_by_class():
@@ -165,21 +141,6 @@ def test_columns_are_drawn_by_their_counts(tmp_path):
     assert np.trapezoid(density * x, x) == pytest.approx(X["bill_length_mm"][y == "Gentoo"].mean(), abs=0.1)
     many = nv.plots.columns(nv.NaiveBayes(model="textbook").fit(RNG.normal(size=(60, 20)), [0, 1] * 30))
     assert len(many.to_dict()["vconcat"]) == 12
-
-
-def test_whole_numbers_are_charted_as_whole_numbers():
-    """A few of them as bars of single values, others in bins whose edges lie halfway between two of them."""
-    age = np.random.default_rng(3).integers(18, 72, 300)
-    nb = nv.NaiveBayes().fit({"age": age, "flag": age % 2}, np.where(age > 44, "old", "young"))
-    chart = nv.plots.columns(nb)
-    assert {bar["value"] for bar in values_of(chart, "share")} == {"0", "1"}
-    assert all(step["x"] % 1 == 0.5 for step in values_of(chart, "density"))
-
-
-def test_importance_has_a_bar_for_each_column(tmp_path):
-    """Save those of vectors, of which there is no single figure."""
-    nb = nv.NaiveBayes().fit(TABLE | {"words": np.ones((6, 2))}, DAYS)
-    assert marks(nv.plots.importance(nb), "mark-rect", tmp_path / "a.svg") == 2
 
 
 # -- looks, files, errors ----------------------------------------------------------------------------------------------
@@ -263,39 +224,3 @@ def test_altair_is_loaded_when_a_chart_is_drawn_and_one_line_says_what_to_instal
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(NotInstalled, match=r'drawn by Altair, which is not installed: pip install "naively\[plots\]"'):
         nv.plots.calibration(HONEST)
-
-
-# -- pictures of the guide ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def make():
-    """Return the script that makes the pictures of the guide."""
-    spec = importlib.util.spec_from_file_location("make_images", ROOT / "docs" / "images" / "make_images.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def texts_of(picture):
-    return [text.text for text in picture.iter(f"{SVG}text")]
-
-
-def test_the_diagram_of_the_guide_is_what_is_drawn_and_can_be_made(make, tmp_path, monkeypatch):
-    """It has a point and a bar for each confidence of three models on two tables; it is made on smaller ones here."""
-    texts = texts_of(ElementTree.parse(ROOT / "docs" / "images" / "calibration.svg"))
-    assert {"digits", "breast cancer", "scikit-learn", "textbook", 'model="auto"'} <= set(texts)
-    assert texts.count("probability of the predicted class") == 2
-    scores = make.compared(*load_iris(return_X_y=True))
-    monkeypatch.setattr(make, "compared", lambda X, y: scores)
-    chart = make.calibration()
-    rows = np.concatenate([one.reliability()["rows"] for one in scores.values()])
-    assert marks(chart, "mark-symbol", tmp_path / "a.svg") == 2 * (rows >= 5).sum() + 3  # with those of the legend
-    assert marks(chart, "mark-rect", tmp_path / "a.svg") == 2 * len(rows)
-
-
-def test_the_charts_of_the_guide_are_what_is_drawn(make):
-    vl_convert = pytest.importorskip("vl_convert")
-    for name, chart in make.penguin_charts().items():
-        drawn = ElementTree.fromstring(vl_convert.vegalite_to_svg(chart.to_dict()))
-        assert texts_of(ElementTree.parse(ROOT / "docs" / "images" / name)) == texts_of(drawn)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
 from naively import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
 from naively.counting import arrays as memory
@@ -101,31 +100,6 @@ def rows_for(family, cells):
     return cells
 
 
-@pytest.mark.pairwise
-@each
-@pytest.mark.parametrize("value", [0.0, 0.1, 1.0, 1e150, 1e-300], ids=str)
-def test_a_constant_column(family, how, value):
-    x, y = rows_for(family, np.full((5, 2), value)), [0, 0, 0, 0, 1]
-    check(fitted(family, x, y, 3, how), x, y)
-
-
-@each
-def test_few_rows_or_values(family, how):
-    """A class for each row and one more; a single row; no rows at all; a column of missing or absent cells."""
-    x = rows_for(family, [[1.0, 0.0], [0.0, 3.0], [7.0, 2.0]])
-    check(fitted(family, x, [0, 1, 2], 4, how), x, [0, 1, 2])
-    x = rows_for(family, [[2.0, 0.0]])
-    check(fitted(family, x, [0], 1, how), x, [0])
-    check(fitted(family, x, [0], 2, how), x, [0])
-    model = fitted(family, x[:0], [], 3, how)
-    np.testing.assert_allclose(posterior(check(model, x), model.log_prior), 1 / 3, rtol=1e-12)
-    x, y = rows_for(family, np.full((4, 2), np.nan)), [0, 0, 0, 1]
-    model = fitted(family, x, y, 2, how)
-    joint = check(model, x, y)
-    if family.name != "bernoulli":  # absent flags do speak
-        np.testing.assert_allclose(posterior(joint, model.log_prior), np.exp([model.log_prior] * 4), rtol=1e-12)
-
-
 @pytest.mark.parametrize("how", SETTINGS, ids=named)
 @pytest.mark.parametrize("family", [Gaussian(), Gaussian(epsilon=1e-9), Poisson()], ids=repr)
 @pytest.mark.parametrize(
@@ -148,33 +122,6 @@ def test_numbers_of_any_size(family, how, column):
     check(model, x, y)
     check(model, new)
     check(model, rows_for(family, -new))
-
-
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family.name != "categorical"], ids=repr)
-@pytest.mark.parametrize("how", [SETTINGS[0], SETTINGS[2], SETTINGS[-1]], ids=named)
-def test_fifty_thousand_columns(family, how):
-    """Products of 50,000 factors neither underflow nor overflow."""
-    rng = np.random.default_rng(0)
-    y = [0, 0, 1, 1, 2]
-    x = rng.poisson(0.5, (5, 50_000)).astype(float)
-    check(fitted(family, x, y, 4, how), x, y)
-    if family.name in ("words", "bernoulli"):
-        check(fitted(family, sparse.csr_array(x), y, 4, how), sparse.csr_array(x), y)
-
-
-def test_five_thousand_columns_of_codes():
-    rng = np.random.default_rng(0)
-    x, y = rng.integers(-1, 3, (6, 5_000)), [0, 0, 1, 1, 2, 2]
-    check(fitted(Categorical(), x, y, 4, Settings()), x)
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=repr)
-@pytest.mark.parametrize("how", [SETTINGS[0], SETTINGS[-1]], ids=named)
-def test_ten_thousand_classes(family, how):
-    rng = np.random.default_rng(0)
-    y = rng.permutation(10_000)[:9_000]
-    x = rows_for(family, rng.poisson(1.0, (9_000, 3)))
-    check(fitted(family, x, y, 10_000, how), x[:50])
 
 
 @pytest.mark.parametrize(

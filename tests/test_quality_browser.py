@@ -11,7 +11,7 @@ from naively.judge.histograms import CUTS
 from naively.page.numbers import number_text, probability_text
 
 from .browser import DESK, PHONE, assert_accessible, assert_narrow, silent_page
-from .page_cases import penguin_table, unpacked_data
+from .tables import penguin_table, unpacked_data
 
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>throw 1</script>'
 CELLS = ("hit", "missed", "false_alarm", "left_alone")
@@ -130,21 +130,6 @@ def test_decisions_at_each_threshold_are_those_of_scores(page, loans, k):
             assert words in sentence(page)
 
 
-def test_costs_decide_as_scores_do(page, loans):
-    """The threshold moves to the least expected cost, and the mean cost is that of the decisions there."""
-    for miss, alarm in [(4, 1), (1, 4), (9, 1), (19, 1)]:
-        cost = {("late", "on time"): miss, ("on time", "late"): alarm}
-        scores = nv.Scores.from_indices(loans.p, loans.truth, loans.labels, cost=cost)
-        control(page, "miss", miss)
-        control(page, "alarm", alarm)
-        (hit, missed), (false_alarm, left) = scores.confusion
-        assert cells(page) == [hit, missed, false_alarm, left]
-        mean = f"ean cost {number_text(scores.mean_cost, 3)}"
-        assert f"m{mean}." in sentence(page)
-        said = page.locator("[data-picture=costs] figcaption").inner_text()
-        assert said.startswith(f"M{mean} at this threshold")
-
-
 @pytest.mark.parametrize("percent", [1, 10, 50, 90])
 def test_another_base_rate_weighs_rows_and_shifts_probabilities(page, loans, percent):
     """As scores of weighed rows do, whose odds are multiplied by the ratio of both odds."""
@@ -167,26 +152,6 @@ def test_another_base_rate_weighs_rows_and_shifts_probabilities(page, loans, per
     page.locator("[name=reset]").click()
     assert cells(page) == in_order(decided(loans, k, loans.p[:, k] > 0.5))
     assert "Base rate" not in sentence(page)
-
-
-def test_pictures_say_what_they_show(page, loans):
-    """The area under the ROC curve, and how often rows of a probability were of the class."""
-    control(page, "t", 0.35)
-    k, p, titles = 0, loans.p[:, 0], {}
-    for name in ("histogram", "calibration", "roc", "precision", "costs"):
-        titles[name] = page.locator(f"[data-picture={name}] figcaption").inner_text()
-        picture = page.locator(f"[data-picture={name}] svg")
-        assert picture.get_attribute("aria-label") == titles[name]
-        assert picture.locator("path").count() >= 2
-    assert f"area {loans.scores.auc:.3f}" in titles["roc"]
-    groups = loans.data["quality"]["intervals"][1]  # those of the other class, mirrored
-    begin, end = next((1024 - e, 1024 - b) for b, e, *_ in groups if 1024 - e <= 362 < 1024 - b)
-    there = (np.searchsorted(CUTS, p) >= begin) & (np.searchsorted(CUTS, p) < end)
-    given, found = (probability_text(value, 0) for value in (p[there].mean(), (loans.truth[there] == k).mean()))
-    assert titles["calibration"] == f"Of {there.sum()} rows given about {given}, {found} were late"
-    costs = [decided(loans, k, p > cut).mean_cost for cut in CUTS[12:-12:5]]
-    shown = titles["costs"].split("the lowest on these rows is ")[1].split(" ")[0]
-    assert float(shown) <= min(costs) + 5e-4
 
 
 # -- confusion and rows ------------------------------------------------------------------------------------------------
@@ -215,48 +180,7 @@ def test_a_cell_lists_its_rows_by_surprise_and_a_row_opens(chromium, penguins):
         assert page.evaluate("Naively.currentRow().row") == dict(zip(rows["columns"], held, strict=True))
 
 
-def test_a_cell_of_the_threshold_lists_its_rows(chromium, loans):
-    """And another threshold takes the list away: its rows are others then."""
-    rows = loans.data["rows"]
-    with silent_page(chromium) as page:
-        opened(page, loans)
-        control(page, "t", 0.3)
-        p, truth = np.array(rows["posterior"])[:, 0], np.array(rows["truth"])
-        page.locator("[data-cell=missed] button").click()
-        inside = np.flatnonzero((truth == 0) & (p <= 0.3))
-        expected = [rows["numbers"][at] for at in inside[np.argsort(p[inside], kind="stable")]]
-        assert listed(page) == expected[:40]
-        assert f"{len(inside)} of the {len(p)} rows" in page.locator(".q-rows p").first.inner_text()
-        control(page, "t", 0.6)
-        assert page.locator(".q-rows tbody").count() == 0
-
-
-def test_a_page_without_rows_has_no_cell_to_choose(chromium, folder):
-    table = two_classes(400)
-    shown = Measured(folder, "no rows", nv.NaiveBayes().fit(table, target="paid"), table, "paid", rows=0)
-    with silent_page(chromium) as page:
-        opened(page, shown)
-        control(page, "t", 0.4)
-        assert cells(page) == in_order(decided(shown, 0, shown.p[:, 0] > 0.4))
-        assert page.locator("[data-cell] button").count() == 0
-        assert "holds no rows" in page.locator(".q-click").inner_text()
-
-
 # -- the page around them ----------------------------------------------------------------------------------------------
-
-
-def test_a_link_restores_what_was_set(chromium, loans):
-    with silent_page(chromium) as page:
-        opened(page, loans)
-        page.locator(".q-controls [name=k]").select_option("on time")
-        control(page, "miss", 3)
-        control(page, "base", 40)
-        before, link = cells(page), page.evaluate("Naively.link()")
-    with silent_page(chromium) as page:
-        page.goto(link)
-        page.wait_for_selector(".q-controls")
-        assert cells(page) == before
-        assert page.locator(".q-controls [name=miss]").input_value() == "3"
 
 
 def test_everything_is_reached_with_the_keyboard(chromium, penguins):
@@ -311,49 +235,3 @@ def test_axe_finds_nothing_in_the_tabs(chromium, which, tab, scheme, viewport, r
         if tab == "quality":
             page.locator("[data-cell=left_alone] button").click()
         assert_accessible(page)
-
-
-def test_hostile_names_are_text_in_all_tabs(chromium, hostile):
-    with silent_page(chromium) as page:
-        for tab in ("model", "quality"):
-            opened(page, hostile, tab)
-            assert page.locator("main img, main script").count() == 0
-            assert HOSTILE[:12] in page.locator(f"#{tab}").inner_text()
-
-
-def test_without_scripts_figures_and_pictures_are_there(chromium, penguins):
-    with silent_page(chromium, java_script_enabled=False) as page:
-        page.goto(penguins.url)
-        assert page.locator("#model article").count() == 7
-        assert page.locator("#quality .q-controls").count() == 0
-        assert page.locator("#quality svg").count() == 1
-        k = penguins.labels.index("Chinstrap")
-        found = [float(page.locator(f"[data-cell={name}]").inner_text().split()[0]) for name in CELLS]
-        assert found == in_order(decided(penguins, k, penguins.p[:, k] > 0.5))
-        assert "5-fold" in page.locator(".q-source").inner_text()
-        assert page.locator("#compare tbody tr").count() > 20
-
-
-def test_of_many_columns_the_first_are_drawn_and_others_open(chromium, folder):
-    rng = np.random.default_rng(4)
-    y = rng.choice(["a", "b"], 200)
-    table = pd.DataFrame({f"c{at}": rng.normal(size=200) + 0.02 * at * (y == "a") for at in range(150)}).assign(y=y)
-    shown = Measured(folder, "many", nv.NaiveBayes(model="textbook").fit(table, target="y"), table, "y", rows=0)
-    with silent_page(chromium) as page:
-        opened(page, shown, "model")
-        assert page.locator("#model article").count() == 30
-        assert page.locator("#model details").count() == 100
-        page.locator("#model details summary").first.click()
-        assert "±" in page.locator("#model details table").first.inner_text()
-        page.locator(".m-more > button").click()
-        assert page.locator("#model details").count() == 120
-        assert not page.locator(".m-more > button").is_visible()
-
-
-def test_changes_of_one_column_can_be_looked_at(chromium, penguins):
-    with silent_page(chromium) as page:
-        opened(page, penguins, "compare")
-        page.locator("#compare select").select_option("island")
-        columns = "rows => rows.map((row) => row.checkVisibility() && row.dataset.column)"
-        visible = page.eval_on_selector_all("#compare tr[data-column]", columns)
-        assert set(visible) - {False} == {"(class)", "island"}

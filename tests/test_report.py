@@ -1,7 +1,6 @@
 """The report as people ask for it: on the command line and in Python; which rows it holds and how they are scored."""
 
 import datetime
-import json
 from decimal import Decimal
 
 import numpy as np
@@ -13,10 +12,9 @@ from click.testing import CliRunner
 
 import naively as nv
 from naively.cli import main
-from naively.estimator.html_report import are_rows_of_fit, json_cell, row_source
+from naively.estimator.html_report import json_cell
 
-from .page_cases import unpacked_data
-from .tables import penguins
+from .tables import penguins, unpacked_data
 
 
 @pytest.fixture(scope="module")
@@ -76,41 +74,12 @@ def test_a_report_of_other_rows_scores_them_as_they_are(files, tmp_path, kind):
         assert cells == [None if pd.isna(cell) else cell for cell in rows[name].to_numpy()[at]]
 
 
-def test_without_rows_or_their_classes_the_folds_of_the_fit_tell_the_quality(files, tmp_path):
-    data = data_of(tmp_path, files / "even.parquet")
-    assert data["rows"] is None
-    assert data["quality"]["source"]["kind"] == "folds"
-    pd.read_csv(files / "odd.csv").drop(columns="species").to_csv(tmp_path / "new.csv", index=False)
-    data = data_of(tmp_path, files / "even.parquet", tmp_path / "new.csv")
-    assert set(data["rows"]["truth"]) == {-1}
-    assert data["quality"]["source"]["kind"] == "folds"
-
-
-@pytest.mark.parametrize("kind", ["file", "table"])
-def test_rows_of_a_class_that_the_model_never_saw_are_shown_and_not_scored(files, tmp_path, kind):
-    rows = pd.read_csv(files / "odd.csv")
-    rows.loc[:4, "species"] = "Emperor"
-    rows.to_csv(tmp_path / "new.csv", index=False)
-    source = tmp_path / "new.csv" if kind == "file" else rows
-    data = unpacked_data(nv.load(files / "even.parquet").report(source, rows=1000).html)
-
-    assert data["rows"]["truth"][:5] == [-1] * 5
-    assert sum(map(sum, data["quality"]["confusion"])) == len(rows) - 5
-
-
 @pytest.mark.parametrize("most", [0, 1, 7])
 def test_a_report_holds_so_many_rows(files, tmp_path, most):
     data = data_of(tmp_path, files / "even.parquet", files / "odd.csv", "--rows", most)
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert len(data["rows"]["truth"] if data["rows"] else []) == most
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
-
-
-def test_a_comparison_names_both_models(files, tmp_path):
-    other = files / "even.parquet"
-    data = data_of(tmp_path, files / "odd.parquet", "--compare", other, "--language", "zh")
-    assert data["compare"]["names"] == ["even.parquet", "odd.parquet"]
-    assert data["language"] == "zh"
 
 
 @pytest.mark.parametrize(
@@ -132,25 +101,6 @@ def test_a_mistake_gets_a_sentence_and_leaves_no_file(files, tmp_path, arguments
     assert said in done.output
     assert "Traceback" not in done.output
     assert not list(tmp_path.iterdir())
-
-
-def test_a_report_overwrites_neither_model_nor_rows(files):
-    for out in ("even.parquet", "even.csv"):
-        before = (files / out).read_bytes()
-        done = run("report", files / "even.parquet", files / "even.csv", "-o", files / out)
-        assert done.exit_code == 2
-        assert "would be overwritten" in done.output
-        assert (files / out).read_bytes() == before
-
-
-def test_the_command_says_what_it_wrote_or_why_it_did_not(files, tmp_path):
-    done = run("report", files / "even.parquet", "-o", tmp_path / "r.html", "--json")
-    size = (tmp_path / "r.html").stat().st_size
-    assert json.loads(done.stdout) == {"out": str(tmp_path / "r.html"), "bytes": size}
-    done = run("report", files / "even.parquet", "-o", tmp_path / "none" / "r.html")
-    assert done.exit_code == 1
-    assert "none" in done.output
-    assert "bug" not in done.output
 
 
 # -- in Python ---------------------------------------------------------------------------------------------------------
@@ -192,15 +142,6 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own(fitted):
 def test_settings_of_a_report_are_checked(fitted, options, said):
     with pytest.raises(nv.errors.InvalidInput if "y" in options else nv.errors.InvalidSetting, match=said):
         fitted[0].report(**options)
-
-
-def test_counting_decides_whether_rows_are_those_of_the_fit():
-    X, y = penguins()
-    nb = nv.NaiveBayes().fit(X, y)
-    changed = X.copy()
-    changed.loc[0, "bill_length_mm"] += 0.1
-    for rows, labels, same in [(X, y, True), (X[::-1], y[::-1], True), (changed, y, False), (X[1:], y[1:], False)]:
-        assert are_rows_of_fit(nb.fitted_, row_source(nb.fitted_, rows, labels)) == same
 
 
 def test_cells_of_every_type_are_json(fitted):

@@ -9,11 +9,7 @@ from scipy import sparse
 
 import naively as nv
 from naively import _kernels as kernels
-from naively.model.column_parts import LABELS
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
-
-from .strategies import laid_out
-from .textbook import book
 
 SIZES = (*range(1, 10), 15, 16, 17, 31, 32, 33, 63, 64, 65, 70)  # around those of vectors and blocks
 ROWS = 140
@@ -69,18 +65,6 @@ def test_a_row_gets_the_same_bits_alone_and_among_others(level, case, classes):
         assert_rows_stand_alone(lambda begin, end, ask=ask: ask(X[begin:end]))
 
 
-@each_case
-def test_many_rows_get_the_bits_of_few(level, case):
-    """Many blocks and threads, the last block short; parts of other sizes begin elsewhere within a block."""
-    make, X = CASES[case]
-    model = make(n_jobs=2).fit(X, labels_of(5))
-    many = X[MANY]
-    for operation in OPERATIONS:
-        ask = getattr(model, operation)
-        parts = [ask(many[begin : begin + 1_237]) for begin in range(0, len(MANY), 1_237)]
-        assert_array_equal(np.concatenate(parts), ask(many))
-
-
 def table() -> dict[str, np.ndarray]:
     """Return a table of numbers, labels and missing values."""
     numbers = np.where(RNG.random(NUMBERS.shape) < 0.05, np.nan, NUMBERS)
@@ -112,32 +96,6 @@ def test_a_row_of_a_table_gets_the_same_bits_alone_and_among_others(level, name,
     alone = np.concatenate([answer(row, row + 1) for row in range(ROWS)])
     for begin, end in ((0, ROWS), (0, 2), (1, 4), (3, 10), (9, 72), (20, 87), (71, ROWS)):
         assert_array_equal(answer(begin, end), alone[begin:end])
-
-
-@pytest.mark.parametrize("estimate", ["mle", "map", "bayes"])
-@pytest.mark.parametrize("classes", [2, 5])
-def test_a_row_is_left_out_with_the_same_bits_alone_and_among_others(level, estimate, classes):
-    y = labels_of(classes).astype(np.int32)
-    for w in (None, WEIGHTS):
-        fitted = book(estimate=estimate).fit(NUMBERS, y, sample_weight=w).fitted_.model.textbook.terms
-        numbers = fitted["\0numbers 0"]
-        for layout in ("C", "F"):
-            x = laid_out(NUMBERS, layout)
-            assert_rows_stand_alone(
-                lambda begin, end, x=x, w=w, of=numbers: of.leave_one_out(
-                    x[begin:end], y[begin:end], None if w is None else w[begin:end]
-                )
-            )
-
-
-def test_codes_are_left_out_with_the_same_bits_alone_and_among_others(level):
-    y = labels_of(5).astype(np.int32)
-    families = {f"x{j}": "categorical" for j in range(CODES.shape[1])}
-    model = book(families=families).fit(CODES, y).fitted_.model.textbook
-    tables = model.terms[LABELS]
-    places = [table.values.places(CODES[:, j]) for j, table in enumerate(tables.tables)]
-    codes = np.stack(places, axis=1).astype(np.int32)
-    assert_rows_stand_alone(lambda begin, end: tables.leave_one_out(codes[begin:end], y[begin:end]))
 
 
 # -- one level beside another ------------------------------------------------------------------------------------------

@@ -1,15 +1,23 @@
-"""Scores agree with the metrics of scikit-learn, and with plain loops where it has none."""
+"""Scores agree with scikit-learn and plain loops, whatever the truth is given as, and have standard errors."""
 
 import json
 import math
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn import metrics
+from sklearn.model_selection import KFold
 
 import naively as nv
+from naively.cli import main
 from naively.errors import InvalidInput
+
+from .strategies import checked
 
 
 def drawn(classes, rows=200, weighted=False, ties=False):
@@ -60,12 +68,6 @@ def test_the_figures_are_those_of_scikit_learn_and_of_plain_loops(classes, weigh
     np.testing.assert_allclose(table[["rows", "confidence", "accuracy"]], lines, rtol=1e-9)
 
 
-def test_probabilities_of_one_are_in_the_last_bin():
-    scores = nv.Scores([[1.0, 0.0], [0.0, 1.0]], [0, 0], "ab")
-    assert pd.DataFrame(scores.reliability()).round(6).to_numpy().tolist() == [[0.933333, 2.0, 1.0, 0.5]]
-    assert scores.calibration_error == 0.5
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("reject", [None, 0.3])
 def test_the_mean_cost_is_what_the_decisions_cost(weighted, reject):
@@ -82,45 +84,6 @@ def test_the_mean_cost_is_what_the_decisions_cost(weighted, reject):
     assert math.isnan(scores.accuracy)  # choices without a name are no classes
     simple = nv.Scores(p, truth, "abc", w)
     assert simple.mean_cost == pytest.approx(1 - simple.accuracy)
-
-
-@pytest.mark.parametrize(("cost", "power"), [("squared", 2), ("absolute", 1)])
-def test_numbers_as_labels_pay_for_their_distance(cost, power):
-    p, truth, _ = drawn(3)
-    values = np.array([1.0, 2.0, 5.0])
-    answers = nv.decide(p, cost, values=values)
-    expected = np.mean(np.abs(answers - values[truth]) ** power)
-    assert nv.Scores(p, values[truth], values, cost=cost).mean_cost == pytest.approx(expected)
-    unsure = np.isnan(nv.decide(p, cost, 0.5, values))
-    expected = np.mean(np.where(unsure, 0.5, np.abs(answers - values[truth]) ** power))
-    assert 0 < unsure.mean() < 1
-    assert nv.Scores.from_indices(p, truth, values, cost=cost, reject=0.5).mean_cost == pytest.approx(expected)
-
-
-def test_a_class_ruled_out_wrongly_costs_much_but_not_everything():
-    scores = nv.Scores([[1.0, 0.0], [1.0, 0.0]], [0, 1], "ab")
-    assert scores.log_loss == pytest.approx(-math.log(1e-15) / 2)
-
-
-def test_a_class_without_rows_is_not_in_means():
-    p, truth, _ = drawn(3)
-    some = truth != 2
-    scores = nv.Scores(p[some], truth[some], "abc")
-    areas = [metrics.roc_auc_score(truth[some] == k, p[some, k]) for k in (0, 1)]
-    assert scores.auc == pytest.approx(np.mean(areas))
-    within = [np.mean(p[truth == k].argmax(axis=1) == k) for k in (0, 1)]
-    assert scores.balanced_accuracy == pytest.approx(np.mean(within))
-
-
-def test_the_baseline_knows_the_frequencies_and_nothing_else():
-    p, truth, w = drawn(3, weighted=True)
-    baseline = nv.Scores(p, truth, "abc", w).baseline
-    shares = np.bincount(truth, w) / w.sum()
-    assert baseline.accuracy == pytest.approx(shares.max())
-    assert baseline.log_loss == pytest.approx(-(shares @ np.log(shares)))
-    assert baseline.balanced_accuracy == pytest.approx(1 / 3)
-    assert baseline.auc == pytest.approx(0.5)
-    assert baseline.calibration_error == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_figures_come_as_a_frame_as_json_and_as_text():
@@ -142,14 +105,6 @@ def test_the_figures_come_as_a_frame_as_json_and_as_text():
     assert repr(scores) == str(scores)
 
 
-def test_undefined_scores_are_null_in_json():
-    scores = nv.Scores([[0.7, 0.3], [0.6, 0.4]], [0, 0], ["yes", None])
-    assert math.isnan(scores.auc)
-    found = json.loads(scores.to_json())
-    assert found["auc"] is None
-    assert found["classes"] == ["yes", "None"]
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -167,3 +122,289 @@ def test_undefined_scores_are_null_in_json():
 def test_what_cannot_be_scored_is_refused(given, words):
     with pytest.raises(InvalidInput, match=words):
         nv.Scores(*given)
+
+
+# -- true classes may come as labels or as places, and answers without probabilities -----------------------------------
+
+P = [[0.9, 0.1], [0.3, 0.7], [0.6, 0.4]]
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        ["no", "yes", "yes"],
+        np.array(["no", "yes", "yes"]),
+        pd.Series(["no", "yes", "yes"], index=[5, 6, 7]),
+        pd.Series(["no", "yes", "yes"], dtype="category"),
+        pl.Series(["no", "yes", "yes"]),
+        np.array([["no"], ["yes"], ["yes"]], dtype=object),
+        pd.DataFrame({"truth": ["no", "yes", "yes"]}),
+        [0, 1, 1],
+        np.array([0, 1, 1], dtype=np.uint8),
+    ],
+    ids=["list", "array", "series", "categories", "Polars", "column", "frame", "places", "small places"],
+)
+def test_truth_is_labels_or_places_of_classes_that_are_texts(truth):
+    scores = nv.Scores(P, truth, ("no", "yes"))
+    assert scores.truth.tolist() == [0, 1, 1]
+    assert scores.accuracy == pytest.approx(2 / 3)
+
+
+# -- answers alone -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [str, int, float, object])
+def test_answers_alone_have_the_figures_of_scikit_learn(kind):
+    rng = np.random.default_rng(1)
+    truth, answers = (rng.integers(3, 6, 100).astype(kind) for _ in range(2))
+    w = rng.uniform(0.5, 2, 100)
+    scores = nv.Scores.from_labels(truth, answers, weights=w)
+    assert scores.accuracy == pytest.approx(metrics.accuracy_score(list(truth), list(answers), sample_weight=w))
+    balanced = metrics.balanced_accuracy_score(list(truth), list(answers), sample_weight=w)
+    assert scores.balanced_accuracy == pytest.approx(balanced)
+    matrix = metrics.confusion_matrix(list(truth), list(answers), sample_weight=w)
+    np.testing.assert_allclose(scores.confusion, matrix)
+    assert scores.mean_cost == pytest.approx(1 - scores.accuracy)
+
+
+@pytest.mark.parametrize("none", [None, math.nan, pd.NA])
+def test_no_answer_is_none(none):
+    scores = nv.Scores.from_labels(["a", "b", "b", "a"], ["a", "b", none, "b"], reject=0.25)
+    assert scores.coverage == 0.75
+    assert scores.accuracy == pytest.approx(2 / 3)
+    assert scores.mean_cost == pytest.approx((0.25 + 1) / 4)
+    assert scores.confusion_columns == ("a", "b", None)
+    assert scores.confusion.tolist() == [[1, 1, 0], [0, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: nv.Scores.from_labels(["a"], ["a", "b"]), "There are 1 true labels and 2 answers"),
+        (lambda: nv.Scores.from_labels([], []), "at least one"),
+        (lambda: nv.Scores.from_labels(["a", None], ["a", "a"]), r"truth\[1\] is None"),
+        (lambda: nv.Scores.from_labels([1, 2], ["x", 2], cost="squared"), "answers must be numbers"),
+        (lambda: nv.Scores.from_labels(["a"], ["a"], cost="squared"), "needs numbers as classes"),
+        (lambda: nv.Scores([[0.5, 0.5]], ["a"], "ab", cost="dear"), "cost='dear' is unknown"),
+        (lambda: nv.Scores([[0.5, 0.5]], [["a", "b"]], "ab"), "one label for each row"),
+        (lambda: nv.Scores([[0.5, 0.5]], [0], "ab", folds=[0, 1]), "folds must be an integer for each of the 1"),
+        (lambda: nv.Scores([[0.5, 0.5]], [0], "ab", folds=["x"]), "folds must be an integer"),
+        (lambda: nv.Scores([[]], [0], ()), "There is no class"),
+    ],
+)
+def test_invalid_labels_are_refused_with_advice(call, words):
+    with pytest.raises(InvalidInput, match=words):
+        call()
+
+
+@pytest.mark.parametrize("posterior", [[[18.0, 2.0]], [[float("nan"), 1.0]], [[-0.1, -2.3]], [[1.2, -0.2]]])
+def test_what_are_no_probabilities_is_refused(posterior):
+    with pytest.raises(InvalidInput, match=r"Row 0 of the posterior holds .* sum to 1"):
+        nv.Scores(posterior, ["a"], ("a", "b"))
+
+
+# -- figures come with their standard errors ---------------------------------------------------------------------------
+
+FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration_error", "auc", "mean_cost")
+
+
+def few_rows(rows=200, seed=0):
+    rng = np.random.default_rng(seed)
+    posterior = rng.dirichlet(np.ones(3), rows)
+    truth = np.array([rng.choice(3, p=0.5 * p + 1 / 6) for p in posterior])
+    return posterior, truth, rng.integers(0, 5, rows), rng.uniform(0.5, 2, rows)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_spread_over_folds_is_the_standard_error_of_their_figures(weighted):
+    posterior, truth, folds, weights = few_rows()
+    w = weights if weighted else None
+    scores = nv.Scores(posterior, truth, "abc", w, folds=folds)
+    parts = [
+        nv.Scores(posterior[at], truth[at], "abc", None if w is None else w[at])
+        for at in (folds == number for number in range(5))
+    ]
+    table = pd.DataFrame(scores.by_fold())
+    assert table["fold"].tolist() == [0, 1, 2, 3, 4]
+    assert table["rows"].tolist() == pytest.approx([part.rows for part in parts])
+    for name in FIGURES:
+        values = [getattr(part, name) for part in parts]
+        assert table[name].tolist() == pytest.approx(values)
+        assert scores.spread[name] == pytest.approx(np.std(values, ddof=1) / math.sqrt(5))
+
+
+def test_the_spread_over_rows_is_the_standard_error_of_their_mean():
+    posterior, truth, _, _ = few_rows()
+    scores = nv.Scores(posterior, truth, "abc")
+    right = posterior.argmax(axis=1) == truth
+    losses = -np.log(posterior[np.arange(200), truth])
+    assert scores.spread["accuracy"] == pytest.approx(np.std(right, ddof=1) / math.sqrt(200))
+    assert scores.spread["log_loss"] == pytest.approx(np.std(losses, ddof=1) / math.sqrt(200))
+    assert scores.spread["mean_cost"] == pytest.approx(scores.spread["accuracy"])
+    assert math.isnan(scores.spread["auc"])
+
+
+def test_cross_validation_returns_the_fold_of_each_row():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    splits = list(KFold(4, shuffle=True, random_state=0).split(X))
+    scores = nv.cross_validate(X, y, cv=splits, model="textbook")
+    for number, (_, test) in enumerate(splits):
+        assert (scores.folds[test] == number).all()
+    dealt = nv.cross_validate(X, y, cv=5, model="textbook")
+    assert np.bincount(dealt.folds).tolist() == [12] * 5
+    twice = nv.cross_validate(X, y, cv=[(np.arange(30), np.arange(30, 60))] * 2, model="textbook")
+    assert sorted(twice.folds.tolist()) == [0] * 30 + [1] * 30
+
+
+# -- scores are of the answers that are given --------------------------------------------------------------------------
+
+
+def table(rows=300, seed=0):
+    """Return two numbers and a class that they say something of, as whole numbers 1 and 2."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice([1, 2], rows, p=[0.7, 0.3])
+    return pd.DataFrame({"a": rng.normal(size=rows) + y, "b": rng.normal(size=rows) + 0.5 * y}), y
+
+
+def told(*arguments):
+    """Return what a command says as JSON."""
+    done = CliRunner().invoke(main, [*map(str, arguments), "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def said(*arguments):
+    """Return what a command prints."""
+    done = CliRunner().invoke(main, [*map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def drawn_decisions(seed, classes, choices, rows):
+    """Return probabilities, true places, weights and costs."""
+    rng = np.random.default_rng(seed)
+    posterior = rng.dirichlet(np.ones(classes), rows)
+    cost = rng.integers(0, 9, (classes, choices)) / 2.0
+    return posterior, rng.integers(0, classes, rows), rng.choice([0.5, 1.0, 3.0], rows), cost
+
+
+# -- the figures are those of the decisions ----------------------------------------------------------------------------
+
+
+@checked
+@given(
+    st.integers(0, 10**6),
+    st.integers(2, 4),
+    st.integers(0, 2),
+    st.sampled_from([None, 0.0, 0.4, 1.1]),
+    st.booleans(),
+)
+def test_every_figure_of_decisions_is_that_of_a_plain_loop(seed, classes, more, reject, named):
+    posterior, truth, weights, cost = drawn_decisions(seed, classes, classes + more, 40)
+    labels = [f"c{k}" for k in range(classes)]
+    choices = [*labels, *(f"look {j}" for j in range(more))][: classes + more][::-1]  # in another order
+    frame = pd.DataFrame(cost, columns=choices, index=labels)
+    w = weights if named else np.ones(40)
+    scores = nv.Scores(posterior, truth, labels, weights if named else None, frame, reject)
+    paid, right, answered, table = 0.0, 0.0, 0.0, {}
+    for p, t, x in zip(posterior, truth, w, strict=True):
+        expected = p @ cost
+        best = int(np.argmin(expected))
+        none = reject is not None and expected[best] > reject
+        paid += x * (reject if none else cost[t, best])
+        answered += x * (not none)
+        right += x * (not none and choices[best] == labels[t])
+        key = labels[t], None if none else choices[best]
+        table[key] = table.get(key, 0.0) + x
+    assert scores.mean_cost == pytest.approx(paid / w.sum(), rel=1e-12)
+    assert scores.coverage == pytest.approx(answered / w.sum(), rel=1e-12)
+    assert scores.accuracy == pytest.approx(right / answered if answered else math.nan, rel=1e-12, nan_ok=True)
+    assert scores.confusion_columns == ((*choices, None) if reject is not None else tuple(choices))
+    for k, true in enumerate(labels):
+        for j, choice in enumerate(scores.confusion_columns):
+            assert scores.confusion[k, j] == pytest.approx(table.get((true, choice), 0.0))
+    within = [
+        table.get((k, k), 0.0) / n
+        for k in labels
+        if (n := sum(x for (true, choice), x in table.items() if true == k and choice is not None))
+    ]
+    assert scores.balanced_accuracy == pytest.approx(np.mean(within) if within else math.nan, nan_ok=True)
+
+
+@checked
+@given(st.integers(0, 10**6), st.integers(2, 4), st.integers(1, 5), st.sampled_from([None, 0.2, 1.0, 3.0]))
+def test_the_baseline_is_the_cheapest_of_all_constant_answers(seed, classes, choices, reject):
+    posterior, truth, weights, cost = drawn_decisions(seed, classes, choices, 30)
+    labels = tuple("abcd"[:classes])
+    baseline = nv.Scores(posterior, truth, labels, weights, cost, reject).baseline
+    constants = [float(weights @ cost[truth, j] / weights.sum()) for j in range(choices)]
+    cheapest = min(constants) if reject is None else min(*constants, reject)
+    assert baseline.mean_cost == pytest.approx(cheapest, rel=1e-9)
+    assert len(set(baseline.answers.tolist())) == 1
+    if baseline.coverage:
+        assert constants[baseline.answers[0]] == pytest.approx(min(constants))
+    else:
+        assert reject is not None
+        assert reject <= min(constants) + 1e-9
+
+
+# -- evaluate and score() agree with predict ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reject", [None, 0.3])
+def test_evaluate_scores_the_answers_of_predict(tmp_path, monkeypatch, reject):
+    monkeypatch.chdir(tmp_path)
+    X, y = table()
+    X.assign(y=y).to_csv("t.csv", index=False)
+    asked = ["--cost", "2,1=5", *([] if reject is None else ["--reject", reject])]
+    said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--quiet", "--cv", 0)
+    found = told("evaluate", "m.parquet", "t.csv", *asked)
+    said("predict", "m.parquet", "t.csv", "-o", "a.parquet", *asked, "--quiet")
+    answers = pd.read_parquet("a.parquet")["answer"]
+    given = answers.notna().to_numpy()
+    assert found["coverage"] == pytest.approx(given.mean())
+    assert found["accuracy"] == pytest.approx((answers.to_numpy()[given] == y[given]).mean())
+    assert found["accuracy"] != pytest.approx(told("evaluate", "m.parquet", "t.csv")["accuracy"], abs=0.01)
+    nb = nv.load("m.parquet").set_params(cost={(2, 1): 5}, reject=reject)
+    assert nb.score(X, y) == pytest.approx((nb.predict(X) == y).mean())
+    assert nb.score("t.csv", target="y") == nb.score(X, y)
+    if reject is not None:
+        assert nb.score(X, y) == pytest.approx(found["accuracy"] * found["coverage"])
+        assert "(no answer)" in said("evaluate", "m.parquet", "t.csv", *asked)
+
+
+def test_score_is_scikit_learns_where_every_row_is_answered():
+    X, y = table()
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    nb = nv.NaiveBayes().fit(X, y)
+    assert nb.score(X, y) == pytest.approx(metrics.accuracy_score(y, nb.predict(X)))
+    assert nb.score(X, y, w) == pytest.approx(metrics.accuracy_score(y, nb.predict(X), sample_weight=w))
+    assert nb.score(X, y, sample_weight=w) == nb.score(X.assign(y=y), target="y", sample_weight=w)
+    strange = np.where(np.arange(len(y)) < 30, 7, y)  # a class it was never shown
+    assert nb.score(X, strange) == pytest.approx((nb.predict(X) == strange).mean())
+
+
+# -- classes that a model never saw ------------------------------------------------------------------------------------
+
+
+def test_a_class_never_seen_is_no_choice_and_costs_what_mistakes_cost(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = table()
+    X.assign(y=y).to_csv("t.csv", index=False)
+    X.assign(y=np.where(np.arange(len(y)) < 60, 3, y)).to_csv("new.csv", index=False)
+    said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--quiet", "--cv", 0)
+    asked = ["--cost", "2,1=9", "--cost", "1,2=9"]
+    found = told("evaluate", "m.parquet", "new.csv", *asked)
+    assert found["classes"] == [1, 2, 3]
+    assert found["choices"] == [1, 2]
+    nb = nv.load("m.parquet").set_params(cost={(2, 1): 9, (1, 2): 9})
+    answers = nb.predict(X)
+    truth = pd.read_csv("new.csv")["y"].to_numpy()
+    paid = np.where(truth == 3, 1.0, 9.0 * (answers != truth))
+    assert found["mean_cost"] == pytest.approx(paid.mean())
+    assert found["accuracy"] == pytest.approx((answers == truth).mean())
+    nb.set_params(cost=[[0, 9], [9, 0]]).save("matrix.parquet")
+    found = told("evaluate", "matrix.parquet", "new.csv")
+    assert found["accuracy"] == pytest.approx((answers == truth).mean())
+    assert found["mean_cost"] is None  # a matrix has no price for it

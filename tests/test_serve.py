@@ -1,44 +1,55 @@
-"""``naively serve``: its predictions are those of the library, and its errors are sentences."""
+"""``naively serve``: its predictions are those of the library, its errors sentences, and it refuses what it should."""
 
+import asyncio
 import csv
+import gzip
+import hmac
 import http.client
 import io
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from itertools import product
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
-
 import naively as nv
 from naively.server import application
-from naively.server.served_model import ServedModel, open_models
+from naively.server.answers import UploadCheck
+from naively.server.exchange import Problem, Request
+from naively.server.guard import ServerSettings, is_loopback
+from naively.server.running import SlowClients
+from naively.server.served_model import open_models
 
-from .serving import PENGUINS, ROW, App, Server, penguin_model, problem, sent_file  # noqa: F401
+from .serving import CSV, JSON, PENGUINS, ROW, App, Server, problem, read_all, sent_file
 
 CLASSES = ["Adelie", "Chinstrap", "Gentoo"]
 SKY = {"sky": ["rain", "sunny"] * 5}
 
 
 @pytest.fixture(scope="module")
-def server(penguin_model):  # noqa: F811
+def server(penguin_model):
     with Server(penguin_model) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def app(penguin_model):  # noqa: F811
+def app(penguin_model):
     return App(penguin_model)
 
 
 @pytest.fixture(scope="module")
-def nb(penguin_model):  # noqa: F811
+def nb(penguin_model):
     return nv.load(penguin_model)
 
 
@@ -58,20 +69,6 @@ def penguin_rows():
 
 
 # -- predictions -------------------------------------------------------------------------------------------------------
-
-
-def test_one_row_gets_the_prediction_of_the_library(server, app, nb):
-    (expected,) = nb.predict_proba(ROW).tolist()
-    for client in (server, app):
-        found = client.post("predict", ROW)
-        assert found.status == 200
-        assert found.headers["content-type"] == "application/json"
-        assert found.json == {
-            "answer": nb.predict(ROW)[0],
-            "probability": max(expected),
-            "probabilities": dict(zip(CLASSES, expected, strict=True)),
-            "revision": 0,
-        }
 
 
 @pytest.mark.parametrize("count", [1, 16, 17, 344])
@@ -129,20 +126,6 @@ def test_costs_decide(tmp_path):
         assert answer["expected_cost"] == pytest.approx(0.4 if answer["answer"] is None else costs.min())
 
 
-def test_classes_keep_their_type(tmp_path):
-    each = {"whole": [0, 1], "flags": [True, False], "numbers": [1.0, 2.0], "texts": ["é", "</script>"]}
-    for name, labels in each.items():
-        nv.NaiveBayes().fit({"x": ["a", "b"] * 5}, labels * 5).save(tmp_path / f"{name}.parquet")
-    app = App(*sorted(tmp_path.iterdir()))
-    for name, labels in each.items():
-        answer = app.post(f"models/{name}/predict", {"x": "a"}).json
-        assert answer["answer"] == labels[0]
-        assert type(answer["answer"]) is type(labels[0])
-        assert set(answer["probabilities"]) == set(map(str, labels))
-        described = app.get(f"/api/v1/models/{name}/model").json["classes"]
-        assert sorted(found["label"] for found in described) == sorted(labels)
-
-
 def test_texts_and_times_are_read_as_they_were_learned(tmp_path):
     path = tmp_path / "texts.parquet"
     days = [datetime(2024, 1 + k % 12, 1, tzinfo=UTC) for k in range(60)]
@@ -160,7 +143,7 @@ def test_texts_and_times_are_read_as_they_were_learned(tmp_path):
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_comes_back_with_the_predictions_of_the_command(server, app, penguin_model, tmp_path):  # noqa: F811
+def test_a_file_comes_back_with_the_predictions_of_the_command(server, app, penguin_model, tmp_path):
     out = tmp_path / "answers.csv"
     command = [sys.executable, "-m", "naively", "predict", penguin_model, PENGUINS, "-o", out, "-q", "-p"]
     subprocess.run(command, check=True)
@@ -178,14 +161,6 @@ def test_options_of_a_file_choose_its_columns(app):
     assert len(rows) == 344
     for options in ("probabilities=perhaps", "colour=red", "why=-1", "why="):
         problem(app.upload(b"a\n1\n", f"?{options}"), 400)
-
-
-def test_a_file_of_many_blocks_is_streamed_whole(server):
-    names, *lines = PENGUINS.read_text(encoding="utf-8").splitlines()
-    many = "\n".join([names, *lines * 1_000, ""])
-    found = server.upload(many.encode(), "?only=true&probabilities=false").body.decode().splitlines()
-    assert len(found) == 1 + len(lines) * 1_000
-    assert found[1:345] == found[-344:]
 
 
 def test_a_file_that_cannot_be_read_gets_a_sentence_without_our_paths(app):
@@ -331,7 +306,7 @@ def test_a_category_that_must_be_known_is_an_enum(tmp_path):
 # -- several models, reloading -----------------------------------------------------------------------------------------
 
 
-def test_several_models_have_addresses_of_their_own(penguin_model, tmp_path):  # noqa: F811
+def test_several_models_have_addresses_of_their_own(penguin_model, tmp_path):
     other = tmp_path / "weather.parquet"
     nv.NaiveBayes().fit(SKY, ["in", "out"] * 5).save(other)
     app = App(penguin_model, other)
@@ -370,22 +345,10 @@ def test_a_replaced_file_predicts_and_a_broken_one_does_not(tmp_path, monkeypatc
     assert app.log.events == ["reloaded", "reload failed"]
 
 
-def test_who_has_a_model_keeps_it(tmp_path):
-    path = tmp_path / "model.parquet"
-    nv.NaiveBayes().fit(SKY, ["in", "out"] * 5).save(path)
-    served = ServedModel(path)
-    first = served.now
-    nv.NaiveBayes().fit(SKY, ["out", "in"] * 5).save(path)
-    assert served.is_replaced()
-    served.reload(lambda *what, **facts: None)
-    assert [model.fitted.classes[0] for model in (first, served.now)] == ["in", "in"]
-    assert first is not served.now
-
-
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
-def test_the_log_has_a_line_for_each_request_and_no_cell(penguin_model, tmp_path):  # noqa: F811
+def test_the_log_has_a_line_for_each_request_and_no_cell(penguin_model, tmp_path):
     with Server(penguin_model) as server:
         server.post("predict", {"rows": [ROW | {"island": "Secret"}] * 3})
         server.post("predict", ROW | {"body_mass_g": "Secret"})
@@ -412,7 +375,7 @@ def test_the_log_has_a_line_for_each_request_and_no_cell(penguin_model, tmp_path
 
 
 @pytest.mark.parametrize(("plain", "number"), [(False, signal.SIGTERM), (True, signal.SIGINT)])
-def test_a_signal_lets_requests_end(penguin_model, number, plain, app):  # noqa: F811
+def test_a_signal_lets_requests_end(penguin_model, number, plain, app):
     """Also without httptools and uvloop, where everything else is the same."""
     with Server(penguin_model, plain=plain) as server:
         assert server.post("predict", ROW).body == app.post("predict", ROW).body
@@ -429,21 +392,6 @@ def test_a_signal_lets_requests_end(penguin_model, number, plain, app):  # noqa:
         assert server.process.returncode == 0
 
 
-def test_starting_imports_nothing_slow(penguin_model):  # noqa: F811
-    program = (
-        "import sys, os, signal, json\n"
-        "from naively.server import running\n"
-        "from pathlib import Path\n"
-        "settings = running.ServerSettings(port=0)\n"
-        "running.serve_models([Path(sys.argv[1])], settings, lambda address: os.kill(os.getpid(), signal.SIGTERM))\n"
-        "print(json.dumps(sorted(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program, penguin_model], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    slow = {"sklearn", "pandas", "polars", "duckdb", "narwhals", "joblib", "scipy.stats", "scipy.optimize", "rich"}
-    assert not slow & set(json.loads(done.stdout))
-
-
 @pytest.mark.parametrize(
     ("says", "arguments", "environment"),
     [
@@ -456,7 +404,7 @@ def test_starting_imports_nothing_slow(penguin_model):  # noqa: F811
         ('pip install "naively[serve]"', ["{model}", "--port", 0], {}),
     ],
 )
-def test_a_command_that_cannot_start_says_why(says, arguments, environment, penguin_model, server):  # noqa: F811
+def test_a_command_that_cannot_start_says_why(says, arguments, environment, penguin_model, server):
     missing = "sys.modules['uvicorn'] = None; " if "pip" in says else ""
     program = f"import sys; {missing}from naively.cli import main; main()"
     given = [str(one).format(model=penguin_model, port=server.port) for one in arguments]
@@ -473,11 +421,342 @@ def test_a_command_that_cannot_start_says_why(says, arguments, environment, peng
     assert len(done.stderr.strip().splitlines()) <= 2
 
 
-def test_requests_that_are_sent_together_get_responses_in_order(server):
-    body = json.dumps(ROW).encode()
-    head = b"POST /api/v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    one = head + b"Content-Length: %d\r\n\r\n" % len(body) + body
-    last = one.replace(b"Host:", b"Connection: close\r\nHost:")
-    answer = server.raw(one * 3 + last)
-    assert answer.count(b"HTTP/1.1 200 OK") == 4
-    assert answer.count(b'"answer": "Gentoo"') == 4
+# -- what a server refuses ---------------------------------------------------------------------------------------------
+
+TOKEN = "a-token-of-enough-characters"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+BODY = json.dumps(ROW).encode()
+POST = b"POST /api/v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+SLOW_BODY = POST + b"Content-Length: 1000\r\n\r\n{"
+
+
+@pytest.fixture(scope="module")
+def strict_server(penguin_model):
+    limits = ("--max-body", 20_000, "--max-rows", 50, "--max-file", 100_000, "--max-uploads", 1)
+    with Server(penguin_model, *limits) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def strict_app(penguin_model):
+    return App(penguin_model, rows=50)
+
+
+@pytest.fixture(scope="module")
+def guarded(penguin_model):
+    return App(penguin_model, token=TOKEN)
+
+
+# -- where it listens, and the token -----------------------------------------------------------------------------------
+
+
+def test_it_listens_on_this_machine_alone(strict_server):
+    assert strict_server.host == "127.0.0.1"
+    listening = subprocess.run(
+        [sys.executable, "-c", LISTENING, str(strict_server.process.pid)], capture_output=True, text=True, check=True
+    )
+    assert listening.stdout.split() in (["0100007F"], [])  # no such file where this is not Linux
+
+
+LISTENING = """
+import os, sys
+try:
+    links = {os.readlink(f"/proc/{sys.argv[1]}/fd/{fd}") for fd in os.listdir(f"/proc/{sys.argv[1]}/fd")}
+    lines = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/net/{name}").readlines()[1:]]
+except OSError:
+    lines = []
+print(*[line[1].split(":")[0] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in links])
+"""
+
+
+def test_addresses_of_this_machine_need_no_token():
+    own, others = ("127.0.0.1", "localhost", "::1", "[::1]"), ("0.0.0.0", "::", "192.168.0.3", "example.org", "")
+    assert [is_loopback(host) for host in own] == [True] * 4
+    assert [is_loopback(host) for host in (*others, "127.0.0.1.example.org")] == [False] * 6
+
+
+PATHS = {
+    "GET": ("model", "models", "openapi.json"),
+    "POST": ("predict", "explain", "file", "learn", "forget", "session", "models/penguins/predict"),
+}
+NO_TOKEN = (
+    *({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Bearer {TOKEN}x"}, {"Authorization": "Bearer "}),
+    *({"Authorization": f"Bearer {TOKEN[:-1]}"}, {"Authorization": f"Basic {TOKEN}"}, {"Authorization": TOKEN}),
+    *({"Authorization": "Bearer tökén"}, {"Cookie": f"naively-0={TOKEN}"}, {"X-Token": TOKEN}),
+)
+
+
+def test_without_the_token_there_is_no_response(guarded):
+    for method, header in product(PATHS, NO_TOKEN):
+        for path in PATHS[method]:
+            found = guarded.request(method, f"/api/v1/{path}?token={TOKEN}", BODY, {**JSON, **header})
+            problem(found, 401)
+            assert found.headers["www-authenticate"].startswith("Bearer")
+    assert guarded.get("/healthz").json == guarded.get("/api/v1/healthz").json == {"status": "ok"}
+
+
+def test_the_page_asks_for_the_token_and_shows_nothing_else(guarded):
+    found = guarded.get(f"/?token={TOKEN}")
+    assert found.status == 401
+    assert b"penguins" not in found.body.lower()
+    assert TOKEN.encode() not in found.body
+    assert "sha256-" in found.headers["content-security-policy"]
+
+
+def test_the_token_gives_a_cookie_that_other_sites_cannot_use(guarded, monkeypatch):
+    compared, real = [], hmac.compare_digest
+    monkeypatch.setattr("naively.server.guard.hmac.compare_digest", lambda a, b: compared.append(1) or real(a, b))
+    found = guarded.post("session", {}, BEARER)
+    assert found.status == 200
+    cookie, *rules = found.headers["set-cookie"].split("; ")
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} == set(rules)
+    assert TOKEN not in cookie
+    assert guarded.get("/", Cookie=f"other=1; {cookie}").status == 200
+    assert guarded.post("predict", ROW, {"Cookie": cookie}).status == 200
+    problem(guarded.post("predict", ROW, {"Cookie": f"{cookie}x"}), 401)
+    assert len(compared) == 4  # in constant time
+    problem(guarded.post("predict", ROW, {"Cookie": cookie, "Origin": "http://evil.example"}), 403)
+    problem(guarded.post("predict", ROW, {"Cookie": f"{cookie}; {cookie}"}), 401)
+
+
+# -- Host, Origin, type ------------------------------------------------------------------------------------------------
+
+
+def test_a_foreign_host_is_refused(strict_app, penguin_model):
+    """A name of somebody else that points here (DNS rebinding) must not read the model."""
+    foreign = ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "192.168.0.3")
+    for host, path in product((*foreign, "0.0.0.0"), ("/", "/healthz", "/api/v1/model", "/api/v1/predict")):
+        method = "POST" if path.endswith("predict") else "GET"
+        problem(strict_app.request(method, path, BODY, {**JSON, "Host": host}), 421)
+    for host in ("localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8000"):
+        assert strict_app.get("/healthz", Host=host).status == 200
+    allowed = App(penguin_model, allow_hosts=("Model.example.org",))
+    assert allowed.get("/healthz", Host="model.example.org:80").status == 200
+
+
+def test_other_sites_cannot_post(strict_app, strict_server):
+    origins = ("http://evil.example", "null", "http://localhost:1", "http://127.0.0.1:1", "")
+    headers = [
+        *({"Origin": origin} for origin in origins),
+        *({"Sec-Fetch-Site": f"{x}-site"} for x in ("cross", "same")),
+    ]
+    for path, header in product(("predict", "explain", "file", "learn", "session"), headers):
+        problem(strict_app.request("POST", f"/api/v1/{path}", BODY, {**JSON, **header}), 403)
+    own = {"Origin": f"http://127.0.0.1:{strict_server.port}", "Sec-Fetch-Site": "same-origin"}
+    assert strict_server.post("predict", ROW, own).status == 200
+    assert strict_app.get("/", **{"Sec-Fetch-Site": "cross-site"}).status == 200  # a link
+
+
+OTHER_TYPES = (
+    *(None, "", "text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"),
+    *("application/octet-stream", "application/vnd.apache.parquet", "application/x-python-serialize"),
+    *("application/jsonx", "application/json; charset=utf-16"),
+)
+
+
+def test_other_types_are_refused(strict_app):
+    for kind, path in product(OTHER_TYPES, ("predict", "explain", "file")):
+        problem(strict_app.request("POST", f"/api/v1/{path}", BODY, {"Content-Type": kind}), 415)
+    problem(strict_app.request("POST", "/api/v1/predict", BODY, CSV), 415)
+    problem(strict_app.request("POST", "/api/v1/file", PENGUINS.read_bytes(), JSON), 415)
+    assert strict_app.post("predict", ROW, {"Content-Type": "Application/JSON; charset=UTF-8"}).status == 200
+
+
+def test_packed_bodies_and_models_are_refused(strict_app, penguin_model):
+    packed = gzip.compress(b"island\n" * 1_000_000)
+    problem(strict_app.request("POST", "/api/v1/file", packed, {**CSV, "Content-Encoding": "gzip"}), 415)
+    for content in (packed, b"PK\x03\x04zip", penguin_model.read_bytes()):
+        problem(strict_app.upload(content), 415)
+
+
+SAFETY = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+def test_every_response_has_the_headers_of_safety(strict_app):
+    evil = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
+    for found in (
+        strict_app.get("/", Origin="http://evil.example"),
+        strict_app.get("/healthz"),
+        strict_app.get("/api/v1/model", Origin="http://evil.example"),
+        strict_app.post("predict", ROW),
+        strict_app.post("explain", ROW),
+        strict_app.upload(PENGUINS.read_bytes()),
+        strict_app.get("/nothing"),
+        strict_app.request("PUT", "/"),
+        strict_app.request("OPTIONS", "/api/v1/predict", headers=evil),
+    ):
+        policy = found.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'")
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert SAFETY.items() <= found.headers.items()
+        assert not [name for name in found.headers if name.startswith("access-control")]
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_comes(strict_server):
+    answer = strict_server.raw(POST + b"Content-Length: 200000000\r\n\r\n")  # and not a byte of it
+    assert b"HTTP/1.1 413" in answer
+    assert b"20,000 bytes" in answer
+    assert b"server:" not in answer.lower()
+
+
+@pytest.mark.parametrize("path", ["predict", "file"])
+def test_a_body_without_a_length_is_refused_while_it_comes(strict_server, path):
+    kind = b"text/csv" if path == "file" else b"application/json"
+    head = f"POST /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\n".encode()
+    head += b"Transfer-Encoding: chunked\r\nContent-Type: " + kind + b"\r\n\r\n"
+    with strict_server.connect(head) as connection:
+        try:
+            for _ in range(1000):  # 16 MB, without an end
+                connection.sendall(b"4000\r\n" + b" " * 0x4000 + b"\r\n")
+        except OSError:
+            pass  # the server has gone
+        else:
+            pytest.fail("the server took everything")
+    assert strict_server.get("/healthz").status == 200
+
+
+def test_too_many_rows_and_cells_are_refused(strict_app):
+    assert "51 rows" in problem(strict_app.post("predict", {"rows": [ROW] * 51}), 413)["detail"]
+    assert strict_app.post("predict", {"rows": [ROW] * 50}).status == 200
+    few = ServerSettings(file_rows=10, file_columns=5, file_cells=20)
+    for blocks, says in (
+        ([b"a\n", b"1\n" * 5, b"1\n" * 20], "10 lines"),
+        ([b"a,b,c,", b"d,e,f\n"], "5 columns"),
+        ([b"a;b;c;d\n", b"1;2;3;4\n" * 5], "20 cells"),
+    ):
+        check = UploadCheck(few)
+        for block in blocks[:-1]:
+            check.add(block)
+        with pytest.raises(Problem, match=says) as caught:
+            check.add(blocks[-1])
+        assert caught.value.status == 413
+
+
+def test_bodies_that_wait_are_limited_together(penguin_model):
+    app = App(penguin_model, buffered=2 * len(BODY) - 1)
+
+    async def at_once():
+        app.application.buffered += len(BODY)  # another request is being read
+        refused = await app.ask("POST", "/api/v1/predict", BODY, JSON)
+        app.application.buffered -= len(BODY)
+        return refused, await app.ask("POST", "/api/v1/predict", BODY, JSON)
+
+    refused, served = asyncio.run(at_once())
+    assert problem(refused, 429)
+    assert refused.headers["connection"] == "close"
+    assert served.status == 200
+    assert app.application.buffered == 0
+
+
+# -- slow clients ------------------------------------------------------------------------------------------------------
+
+# Requests that begin and do not go on: nothing, a line, headers, a body, a second request.
+UNFINISHED = (
+    b"",
+    b"POST /api/v1/pre",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+    SLOW_BODY,
+    b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTT",
+)
+
+
+@contextmanager
+def dripping(strict_server):
+    """Return a connection that sends each byte in time, and a whole body in an hour."""
+    stop = threading.Event()
+    with strict_server.connect(POST + b"Content-Length: 19000\r\n\r\n{") as connection:
+
+        def drip():
+            while not stop.wait(0.2):
+                try:
+                    connection.sendall(b" ")
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            yield connection
+        finally:
+            stop.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_slow_clients_are_cut_off(penguin_model, tmp_path, plain):
+    names, *lines = PENGUINS.read_text(encoding="utf-8").splitlines()
+    log = tmp_path / "log.jsonl"
+    with Server(penguin_model, "--timeout", 1, "--log", log, plain=plain) as server:
+        with ExitStack() as stack:  # all wait at once
+            connections = [stack.enter_context(server.connect(begin)) for begin in UNFINISHED]
+            for connection in [*connections, stack.enter_context(dripping(server))]:
+                read_all(connection)  # ends, because the server ends it
+        log.write_text("")
+        with server.connect() as connection:  # takes no response
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(sent_file(names, *lines * 400))
+            follow = 'tail -n +1 -F "$0" 2>/dev/null | grep -m1 -q "slow clients cut off"'
+            assert subprocess.run(["timeout", "3600", "bash", "-c", follow, log], check=False).returncode == 0
+        assert server.post("predict", ROW).status == 200
+
+
+def connection_of(*, request=True, paused=False):
+    """Return a connection as a sweep sees it."""
+    cycle = SimpleNamespace(response_complete=False) if request else None
+    transport = Mock(**{"is_closing.return_value": False, "get_write_buffer_size.return_value": 0})
+    return Mock(cycle=cycle, transport=transport, taken=0, flow=SimpleNamespace(write_paused=paused))
+
+
+# -- what is written down ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names of files are not allowed there")
+def test_names_and_values_that_look_like_html_are_text(tmp_path):
+    names = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a'b&c"]
+    for k, name in enumerate(names):
+        nv.NaiveBayes().fit({name: [name, "b"] * 5}, [name, "out"] * 5).save(tmp_path / f"{k}<b>&'.parquet")
+    app = App(*sorted(tmp_path.iterdir()))
+    for k, name in enumerate(names):
+        page = app.get(f"/m/{k}<b>&'/").body.decode()
+        assert name not in page
+        assert "<img src=x" not in page
+        assert "<b>&" not in page
+        api = f"/api/v1/models/{k}<b>&'"
+        assert app.request("POST", f"{api}/predict", json.dumps({name: name}).encode(), JSON).json["answer"] == name
+        assert app.get(f"{api}/model").json["columns"][0]["name"] == name
+        column = f'"{name.replace(chr(34), chr(34) * 2)}"'
+        assert app.request("POST", f"{api}/file", f"{column}\nb\n".encode(), CSV).status == 200
+
+
+def test_headers_have_their_time():
+    sweeper, head = SlowClients(5), connection_of(request=False)
+    assert [sweeper.sweep([head], float(second)) for second in range(7)] == [0] * 6 + [1]
+    head.transport.abort.assert_called_once()
+
+
+@pytest.mark.parametrize(("pause", "timeout", "status"), [(0.02, 0.1, 408), (1.0, 0.1, 408), (0.0, 60.0, 200)])
+def test_a_body_needs_its_rate(pause, timeout, status):
+    """It may be idle for the timeout, and has to come at the least rate after that."""
+    settings, scope = ServerSettings(timeout=timeout, slowest=10_000), {"method": "POST", "path": "/", "headers": []}
+
+    async def receive():
+        await asyncio.sleep(pause)
+        return {"type": "http.request", "body": b" " * 50, "more_body": status != 200}
+
+    async def read():
+        try:
+            return [block async for block in Request(scope, receive, None).body(10**6, 60.0, settings)] and 200
+        except Problem as problem:
+            return problem.status
+
+    assert asyncio.run(read()) == status

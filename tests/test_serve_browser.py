@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
-
 import naively as nv
 
 from .browser import silent_page
-from .serving import PENGUINS, ROW, Server, penguin_model  # noqa: F401
+from .serving import PENGUINS, ROW, Server
 
 TOKEN = "a-token-of-enough-characters"
 PHONE = {"width": 390, "height": 844}
@@ -21,7 +19,7 @@ EVIL = "</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
-def server(penguin_model):  # noqa: F811
+def server(penguin_model):
     with Server(penguin_model) as started:
         yield started
 
@@ -89,36 +87,6 @@ def test_a_file_is_predicted_and_saved(page, server):
     assert b"P(Adelie)" not in Path(predicted(page).path()).read_bytes()
 
 
-def test_a_long_file_shows_its_progress(page, server, tmp_path):
-    names, *lines = PENGUINS.read_text(encoding="utf-8").splitlines()
-    path = tmp_path / "many.csv"
-    path.write_text("\n".join([names, *lines * 500, ""]), encoding="utf-8")
-    page.goto(address(server, "/#server"))
-    page.wait_for_selector("#upload-note", state="attached")
-    page.evaluate(
-        "() => { const seen = window.seen = []; new MutationObserver(() => "
-        "seen.push(document.querySelector('#upload-note').textContent))"
-        ".observe(document.querySelector('#upload-note'), {childList: true}); }"
-    )
-    predicted(page, path)
-    seen = page.evaluate("() => window.seen")
-    assert any("of about" in text for text in seen)
-    assert seen[-1] == "172,000 rows answered."
-    assert len(seen) > 5
-
-
-def test_a_file_that_cannot_be_read_is_a_sentence(chromium, server, tmp_path):
-    path = tmp_path / "bad.csv"
-    path.write_text("a,b\n1,2\n", encoding="utf-8")
-    with closing(chromium.new_page()) as page:
-        page.goto(address(server, "/#server"))
-        page.set_input_files("#upload-file", str(path))
-        page.get_by_role("button", name="Answer").click()
-        page.wait_for_function("() => document.querySelector('#upload-note').textContent.includes('no column')")
-        assert page.locator("progress").is_hidden()
-        assert page.get_by_role("link", name="Save").count() == 0
-
-
 @pytest.mark.parametrize(("scheme", "name"), [("light", "server"), ("dark", "chinese")])
 def test_the_tab_is_accessible_and_fits_a_phone(chromium, request, scheme, name):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe
@@ -132,12 +100,6 @@ def test_the_tab_is_accessible_and_fits_a_phone(chromium, request, scheme, name)
         other.goto(address(served, "/#server"))
         other.wait_for_selector("#upload-file")
         assert [each["id"] for each in axe().run(other, context="body").response["violations"]] == []
-
-
-def test_without_scripts_the_page_names_the_addresses(chromium, server):
-    with silent_page(chromium, allowed=(address(server),), java_script_enabled=False) as page:
-        page.goto(address(server))
-        assert "/api/v1/openapi.json" in page.locator("#server").inner_text()
 
 
 def test_scripts_of_others_do_not_run(chromium, chinese):
@@ -163,7 +125,7 @@ def test_another_site_neither_frames_the_page_nor_gets_a_response(chromium, serv
         assert page.evaluate(fetch, [address(server, "/api/v1/model"), {}]) == ""
 
 
-def test_the_token_is_given_once_by_the_form_or_the_fragment(chromium, penguin_model):  # noqa: F811
+def test_the_token_is_given_once_by_the_form_or_the_fragment(chromium, penguin_model):
     with Server(penguin_model, environment={"NAIVELY_TOKEN": TOKEN}) as server:
         asked = []
         with closing(chromium.new_page()) as page:

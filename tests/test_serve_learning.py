@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("uvicorn", reason="naively[serve] is not installed")
 if os.name == "nt":
     pytest.skip("kills processes by signals of POSIX", allow_module_level=True)
 
@@ -130,22 +129,6 @@ def test_a_bad_row_changes_nothing_and_is_not_written(model, ahead):
     assert rows_of(model) == 82
 
 
-def test_new_classes_need_an_option(model, ahead):
-    with App(model, learn=ahead, new_classes=True) as app:
-        assert learn(app, *[ROW | {"go": "away"}] * 60)["total"] == 140
-        assert "away" in app.post("predict", ROW).json["probabilities"]
-
-
-def test_several_models_learn_apart(model, tmp_path):
-    other = tmp_path / "other.parquet"
-    nv.NaiveBayes().fit(FIRST[:60], target="go").save(other, rows=True)
-    with App(model, other, learn=tmp_path / "learned") as app:
-        assert app.post("models/other/learn", labelled(1)).json["total"] == 61
-        assert app.post("models/weather/learn", labelled(1)).json["total"] == 81
-    assert {path.name for path in (tmp_path / "learned").glob("*.wal")} == {"other.wal", "weather.wal"}
-    assert (rows_of(model), rows_of(other)) == (81, 61)
-
-
 # -- the file at the end -----------------------------------------------------------------------------------------------
 
 
@@ -169,19 +152,6 @@ def test_the_model_is_saved_at_the_end_and_the_log_begins_again(model, ahead, tm
         assert found["probabilities"] == pytest.approx(answer, abs=1e-9)
         assert learn(app, labelled(50)) == {"rows": 1, "total": 121, "revision": 3}
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".tmp"]
-
-
-def test_the_model_is_saved_now_and_then(model, ahead, tmp_path):
-    log = tmp_path / "log"
-    with Server(model, "--learn", ahead, "--save-every", 0.1, "--log", log) as server:
-        learn(server, labelled(1))
-        follow = 'tail -n +1 -F "$0" 2>/dev/null | grep -m1 -q \'"saved"\''
-        assert subprocess.run(["timeout", "3600", "bash", "-c", follow, log], check=False).returncode == 0
-        assert rows_of(model) == 81
-        assert learn(server, labelled(2))["total"] == 82
-        server.kill()
-    with App(model, learn=ahead) as app:
-        assert app.get("/api/v1/model").json["rows"] == 82
 
 
 # -- crashes -----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 import datetime
 import sys
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -109,31 +108,6 @@ def test_classes_are_of_any_type(db, labels):
         assert found.classes_.tolist() == list(expected.classes.labels)
 
 
-def test_variances_keep_their_digits_at_large_means(db):
-    rng = np.random.default_rng(0)
-    y = np.repeat(["near", "far", "one"], [300, 300, 1])
-    x = np.round(rng.normal(size=601) * 64) / 64 + np.where(y == "near", 1e8, -3e11)
-    table = pa.table({"x": x, "whole": (x * 64).astype(np.int64), "y": y, "share": rng.random(601)})
-    check_counts(db, table, sample_weight="share")
-    found, _ = check_counts(db, table)
-    for label in ("near", "far", "one"):
-        numbers = [Fraction(float(number)) for number in x[y == label]]
-        mean = sum(numbers) / len(numbers)
-        exact = sum((number - mean) ** 2 for number in numbers) / len(numbers)
-        place = found.classes.place(label)
-        assert abs(Fraction(float(found.columns["x"].mean[place, 0])) - mean) <= Fraction(1e-15) * abs(mean)
-        assert abs(Fraction(float(found.columns["x"].variance[place, 0])) - exact) <= Fraction(1e-12) * exact
-
-
-def test_bins_are_cut_at_the_last_bit(db):
-    bits = np.random.default_rng(3).integers(0, 2**63, 60).view(np.float64)
-    cuts = [0.1 + 0.2, 1 / 3, 1e-300, 5e-324, -1.5, 1e23, 2.0**62, 123456789.12345679, *bits[np.isfinite(bits)]]
-    cuts = np.unique([cut for cut in cuts if abs(cut) < 1e100])
-    x = np.concatenate([np.nextafter(cuts, -np.inf), cuts, np.nextafter(cuts, np.inf)])
-    table = pa.table({"x": x, "y": np.where(np.arange(len(x)) % 2, "odd", "even")})
-    check_counts(db, table, schema={"x": nv.Bins(cuts=cuts.tolist())})
-
-
 def test_rows_without_a_label_are_refused_or_skipped(db):
     table = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "k": ["a", "b", "c", "d"], "y": ["u", None, "v", None]})
     put = db.put(table)
@@ -156,30 +130,6 @@ def test_odd_names_and_values_are_only_names_and_values(db):
     table, name = pa.table(columns), "x'; drop table \"x"
     check_counts(db, table, "target'; --", name, sample_weight="weight)")
     assert db.con.table(name).count().to_pyarrow().as_py() == 8
-
-
-def test_dozens_of_classes_and_hundreds_of_columns(db):
-    rng, rows = np.random.default_rng(1), 300
-    numbers = {f"x{at}": rng.normal(at, 1, rows) for at in range(205)}
-    labels = {f"k{at}": np.array(list("abcdefgh"))[rng.integers(0, 8, rows)] for at in range(8)}
-    check_counts(db, pa.table(numbers | labels | {"y": rng.integers(0, 40, rows)}))
-
-
-def test_texts_with_too_many_values_are_set_aside(db, monkeypatch):
-    monkeypatch.setattr("naively.sql.counting.MOST_LABELS", 20)
-    table = pa.table({"id": [f"n{at}" for at in range(60)], "k": list("abc") * 20, "y": list("uv") * 30})
-    found = nv.sql.count(db.put(table), "y")
-    assert list(found.columns) == ["k"]
-    assert "'id' has more than" in found.schema.hints[0]
-    check_counts(db, table, schema={"id": "categorical"})
-
-
-def test_times_do_not_depend_on_the_time_zone_of_the_session(db):
-    if db.name == "sqlite":
-        pytest.skip("SQLite has no times with a zone")
-    db.con.raw_sql("set timezone = 'America/New_York'")
-    zoned = pa.array([datetime.datetime(2020, 7, 1, 12, tzinfo=datetime.UTC), None], pa.timestamp("us", "UTC"))
-    check_counts(db, pa.table({"t": zoned, "y": ["a", "b"]}))
 
 
 cells = {

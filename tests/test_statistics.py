@@ -1,18 +1,20 @@
-"""The laws of everything that adds up, once for all statistics."""
+"""The laws of everything that adds up, once for all statistics; mean and variance keep their digits."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naively.errors import IncompatibleCounts, InvalidSetting, NotASubset
-from naively.stats import Axis, Counts, Moments, Table, Tables, WordTable
+from naively.counting import arrays as memory
+from naively.errors import IncompatibleCounts, InvalidSetting, NotASubset, NumberTooLarge
+from naively.stats import Axis, Counts, CountsAccumulator, Moments, MomentsAccumulator, Table, Tables, WordTable
 from naively.text import TextReader, Tokens
 
 from .strategies import (
@@ -23,8 +25,6 @@ from .strategies import (
     axes_of,
     cells_of,
     checked,
-    counted_moments,
-    labels_of,
     scale_of,
     state_of,
 )
@@ -168,125 +168,6 @@ def test_rows_never_counted_cannot_be_taken_away(whole: Any, part: Any, facts: t
     assert (state_of(whole), state_of(part)) == before
 
 
-IMPOSSIBLE = {
-    "squares below zero": ([1, 1, 1], [5]),
-    "squares below those of the mean that is left": ([0, 0, 10, 10], [0, 0, 0]),
-    "squares left of no numbers": ([0, 10], [5, 5]),
-}
-
-
-@pytest.mark.parametrize(("numbers", "taken"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
-def test_numbers_never_counted_cannot_be_taken_away(numbers: list[float], taken: list[float]):
-    whole, part = (
-        counted_moments(Axis(["egg"]), ["size"], np.zeros(len(x)), np.array(x, float)) for x in (numbers, taken)
-    )
-    with pytest.raises(NotASubset, match="column 'size', class 'egg' the sum of squares is"):
-        whole - part
-
-
-@checked
-@given(
-    number=st.floats(-1e6, 1e6),
-    weights=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=40),
-    data=st.data(),
-)
-def test_equal_numbers_can_be_taken_away_however_they_were_counted(number: float, weights: list[float], data: Any):
-    one = Axis(["egg"])
-    part = counted_moments(one, ["size"], [0] * len(weights), [number] * len(weights), weights)
-    row_by_row = sum(counted_moments(one, ["size"], [0], [number], [w]) for w in data.draw(st.permutations(weights)))
-    assert row_by_row + part == row_by_row + part
-    assert row_by_row - part == part * 0
-    assert part - row_by_row == part * 0
-
-
-# -- labels -------------------------------------------------------------------------------------------------------
-
-
-@every_kind
-@checked
-@given(data=st.data())
-def test_labels_may_be_given_in_any_order(kind: Kind, data: Any):
-    (statistic,) = data.draw(kind.parts(1, declared=False))
-    assert state_of(rebuilt(statistic, data)) == state_of(statistic)
-
-
-def rebuilt(statistic: Any, data: Any) -> Any:
-    """Return the same statistic made from labels in another order."""
-    if isinstance(statistic, Tables):
-        return Tables(tuple(rebuilt(table, data) for table in statistic.tables))
-    if isinstance(statistic, WordTable):
-        return reworded(statistic, data)
-    lines = data.draw(st.permutations(range(len(statistic.classes))))
-    classes = [statistic.classes.labels[i] for i in lines]
-    if isinstance(statistic, Counts):
-        columns = {name: rebuilt(column, data) for name, column in statistic.columns.items()}
-        return Counts(classes, statistic.rows[list(lines)], columns)
-    others = labels_of(statistic)
-    order = data.draw(st.permutations(range(len(others))))
-    parts = [array[np.ix_(lines, order)] for array in arrays_of(statistic)]
-    return type(statistic)(classes, [others.labels[j] for j in order], *parts)
-
-
-def reworded(words: WordTable, data: Any) -> WordTable:
-    """Return the same counts of words under a lexicon that knows them in another order; columns of a hash have one."""
-    if words.numbered:
-        return words
-    order = data.draw(st.permutations(range(len(words.values))))
-    lexicon = TextReader(IN_PAIRS, [words.values.labels[at] for at in order], fixed=words.lexicon.fixed)
-    times, texts = (np.ascontiguousarray(part[:, order]) for part in (words.n, words.n_texts))
-    return WordTable(words.classes, lexicon, times, texts)
-
-
-def test_words_that_a_lexicon_learns_later_change_nothing():
-    lexicon = TextReader(Tokens(), ["win", "cheap"])
-    words = WordTable(Axis(["ham"]), lexicon, np.array([[1.0, 2]]), np.array([[1.0, 1]]))
-    before = state_of(words), copy.deepcopy(words)
-    lexicon.read(["an egg", "all of them"], learn=True)
-    after = WordTable(Axis(["ham"]), lexicon, words.times.copy(), words.texts.copy())
-    assert len(lexicon) == 7
-    assert after == words == before[1]
-    assert state_of(after) == before[0]
-    assert state_of(words + before[1]) == state_of(words * 2)
-
-
-def test_labels_of_any_type_have_one_order():
-    labels = [None, "b", 10, ("x", 1), "a", 2.5, np.int64(3), True, -1]
-    assert list(Axis(labels).labels) == [-1, True, 2.5, 3, 10, "a", "b", ("x", 1), None]
-    assert Axis([5, 1]) | Axis([np.int64(1)]) == Axis([np.int64(1)]) | Axis([5, 1])
-
-
-def test_labels_with_nothing_left_disappear():
-    rest = TABLE - Table(["spam"], ["cheap", None], [[3, 2]])
-    assert rest == Table(["ham"], ["cheap", "hello"], [[1, 4]])
-    assert list((rest - rest).classes.labels) == list((rest - rest).values.labels) == []
-    assert list((SIZES - Moments.of(["ham"], ["size"], n=[[2]], mean=[[5]], variance=[[1]])).classes.labels) == ["spam"]
-    assert list((Counts(["a", "b"], [1, 2], {}) - Counts(["b"], [2], {})).classes.labels) == ["a"]
-
-
-def test_declared_labels_stay():
-    declared = Table(Axis.declared(["no", "yes"]), Axis.numbered(2), [[0, 1], [0, 0]])
-    assert (declared - declared).n.tolist() == [[0, 0], [0, 0]]
-    assert (declared * 0).classes == Axis.declared(["yes", "no"])
-    assert (declared - Table(["no"], Axis.numbered(4), [[0, 1, 0, 0]])).values == Axis.numbered(2)
-    assert (Table(["no"], ["x"], [[2]]) - Table(Axis.declared(["no", "yes"]), ["x"], [[2], [0]])) == Table()
-
-
-def test_numbered_labels_are_labels():
-    assert Axis.numbered(3) == Axis.declared([2, 0, 1])
-    assert Axis.numbered(2) | Axis.numbered(4) == Axis.numbered(4)
-    assert Axis.numbered(3).places([2, 1.0, np.int64(0), 3, -1, "1", None]).tolist() == [2, 1, 0, -1, -1, -1, -1]
-    assert isinstance(Axis.numbered(3).place(1.0), int)
-    assert Table(["a"], Axis.numbered(2), [[1, 2]]) + Table(["a"], [1, "x"], [[3, 4]]) == Table(
-        ["a"], Axis(["x"], range(2)), [[1, 5, 4]]
-    )
-
-
-def test_counts_can_be_laid_out_for_other_labels():
-    assert TABLE.on(Axis(["spam"]), Axis(["cheap", "win"])).tolist() == [[3, 0]]
-    assert Counts(["a", "b"], [1, 2], {}).on(Axis(["b", "c"])).tolist() == [2, 0]
-    assert SIZES.on(Axis(["egg", "spam"])).mean.tolist() == [[0], [7]]
-
-
 # -- weights ------------------------------------------------------------------------------------------------------
 
 
@@ -407,37 +288,6 @@ def test_equal_means_same_labels_and_same_counts(kind: Kind, data: Any):
         hash(a)
 
 
-def test_declaring_a_label_makes_a_difference():
-    assert Table(Axis.declared(["a"]), ["x"], [[1]]) != Table(["a"], ["x"], [[1]])
-
-
-def test_agreeing_is_up_to_rounding():
-    rounded = Table(["a"], ["x"], [[0.1 + 0.2]])
-    assert rounded != Table(["a"], ["x"], [[0.3]])
-    assert rounded.agrees(Table(["a"], ["x"], [[0.3]]))
-    assert not rounded.agrees(Table(["a"], ["x"], [[0.3 + 1e-11]]))
-    assert not rounded.agrees(rounded + Table(["b"], ["x"], [[1e-300]]))
-    assert not SIZES.agrees(SIZES * (1 + 1e-11))
-
-
-def test_values_do_not_follow_the_arrays_they_were_made_from():
-    n = np.ones((1, 2))
-    view = n[:]
-    view.flags.writeable = False
-    classes, values = Axis(["a"]), Axis(["x", "y"])
-    made = [Table(classes, values, n), Table(classes, values, view), Moments(classes, values, view, n, view, n)]
-    n[:] = 5
-    assert all((array == 1).all() for statistic in made for array in arrays_of(statistic))
-    with pytest.raises(ValueError, match="read-only"):
-        made[0].n[0, 0] = 7
-    with pytest.raises(AttributeError):
-        made[0].n = n
-    rows = np.ones(1)
-    counts = Counts(classes, rows, columns := {"x": made[0]})
-    rows[:], columns["y"] = 5, made[1]
-    assert counts == Counts(["a"], [1], {"x": made[0]})
-
-
 REPR = {
     "WordTable": (
         MAILS,
@@ -476,10 +326,101 @@ def test_a_value_can_be_read(value: Any, text: str):
     assert repr(value) == text
 
 
-def test_a_large_table_prints_small():
-    lines = repr(Table(Axis.numbered(10), Axis.numbered(100_000), np.ones((10, 100_000)))).split("\n")
-    assert lines[0] == "Table: 1000000 counted"
-    assert lines[1].split() == [*"01234567", "…"]
-    assert lines[2].split() == ["0", *"11111111", "…"]
-    assert lines[-1] == "    … 2 more"
-    assert len(lines) == 11
+# -- mean and variance keep their digits, however the rows come --------------------------------------------------------
+
+ROWS = 200_000
+CLASSES = Axis(["a", "b", "c"])
+MEANS = {"one mean": (1e8, 1e8, 1e8), "means far apart": (0.0, 1e4, 1e8)}
+
+far_and_apart = pytest.mark.parametrize("means", MEANS.values(), ids=MEANS.keys())
+
+
+@functools.cache
+def rows_around(means: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of three classes, one column of variance 1 around the mean of the class."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, ROWS).astype(np.int32)
+    return rng.normal(np.array(means)[y], 1.0)[:, None], y
+
+
+def in_batches(x: np.ndarray, y: np.ndarray, weights: Any, size: int) -> Moments:
+    """Return the moments of rows counted in batches of this size."""
+    accumulator = MomentsAccumulator(CLASSES, Axis.numbered(x.shape[1]))
+    for start in range(0, len(x), size):
+        batch = slice(start, start + size)
+        accumulator.add(x[batch], y[batch], None if weights is None else weights[batch], 1)
+    return accumulator.value()
+
+
+def error_of(found: Moments, x: np.ndarray, y: np.ndarray) -> float:
+    """Return the largest relative error of a variance, against two passes in extended precision."""
+    errors = []
+    for k, label in enumerate(CLASSES.labels):
+        numbers = x[y == k].astype(np.longdouble)
+        assert found.n[found.classes.place(label)].tolist() == (~np.isnan(numbers)).sum(axis=0).tolist()
+        variance = np.nanmean((numbers - np.nanmean(numbers, axis=0)) ** 2, axis=0)
+        errors.append(np.abs(found.variance[found.classes.place(label)] - variance) / variance)
+    return float(np.max(errors))
+
+
+# -- exact --------------------------------------------------------------------------------------------------------
+
+
+@far_and_apart
+@pytest.mark.parametrize("size", [ROWS, ROWS // 1000], ids=["one pass", "1,000 batches"])
+def test_the_variance_keeps_its_digits(means: tuple[float, ...], size: int):
+    """At mean 1e8 and variance 1, and where class means lie far apart, twelve digits are right."""
+    x, y = rows_around(means)
+
+    assert error_of(in_batches(x, y, None, size), x, y) <= 1e-12
+
+
+# -- the same, however the rows come ------------------------------------------------------------------------------
+
+
+@settings(checked, max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    rows=st.integers(1, 300),
+    size=st.integers(1, 300),
+    means=st.sampled_from([(0.0, 0.0, 0.0), *MEANS.values()]),
+    weighted=st.booleans(),
+    parts=st.integers(1, 8),
+)
+def test_order_and_batches_do_not_matter(
+    seed: int, rows: int, size: int, means: tuple[float, ...], weighted: bool, parts: int
+):
+    """Rows in any order, in batches of any size, counted together or apart: the same to twelve digits."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, rows).astype(np.int32)
+    x = rng.normal(np.array(means)[y], 1.0)[:, None]
+    weights = rng.uniform(0.5, 2, rows) if weighted else None
+    whole, order = in_batches(x, y, weights, rows), rng.permutation(rows)
+    shuffled = x[order], y[order], None if weights is None else weights[order]
+    apart = [in_batches(*(None if part is None else part[at::parts] for part in shuffled), size) for at in range(parts)]
+
+    for found in (in_batches(*shuffled, size), sum(apart)):
+        assert found.agrees(whole)
+        assert found.classes == whole.classes
+        assert np.allclose(found.variance, whole.variance, rtol=1e-12, atol=0)
+        assert np.allclose(found.mean, whole.mean, rtol=1e-14, atol=1e-12)
+
+
+# -- too large ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [1.1e150, -1e200, 1.7e308, np.inf, -np.inf, np.float32("inf")])
+def test_numbers_beyond_1e150_are_refused(number: Any):
+    """Their squares could not be summed: the error names the column, and nothing was counted."""
+    columns = Axis(["age", "mass"])
+    accumulator = CountsAccumulator(CLASSES, {"x": MomentsAccumulator(CLASSES, columns)})
+    y = np.array([0, 1], np.int32)
+    memory.add(accumulator, {"x": np.array([[1.0, 2.0], [3.0, np.nan]])}, y)
+    before = state_of(accumulator.value())
+    bad = np.array([[1, number], [2, np.nan]], np.asarray(number).dtype)
+
+    with pytest.raises(NumberTooLarge, match=r"Column 'mass' holds .*; numbers beyond ±1e150 cannot be") as caught:
+        memory.add(accumulator, {"x": bad}, y)
+
+    assert (caught.value.column, caught.value.value) == ("mass", number)
+    assert state_of(accumulator.value()) == before

@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import signal
-import stat
 import subprocess
 import sys
 from datetime import UTC, date, datetime
@@ -25,7 +24,7 @@ from hypothesis import strategies as st
 from naively import Counts, Moments, Table
 from naively.data import model_file as store
 from naively.data.model_file import file as store_file
-from naively.errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
+from naively.errors import UnreadableFile, UnwritableFile
 from naively.stats import Axis, Tables
 
 from .strategies import KINDS, axes_of, checked, state_of
@@ -105,88 +104,6 @@ def test_labels_keep_their_types(tmp_path, labels):
     assert exactly(saved(tmp_path / "m.parquet", counts)) == exactly(counts)
 
 
-@pytest.mark.parametrize("label", [1, 1.0, True, "1", "true"], ids=repr)
-def test_a_class_keeps_its_type(tmp_path, label):
-    counts = Counts([label], [3], {"x": Table([label], ["v"], [[3]])})
-
-    (again,) = saved(tmp_path / "m.parquet", counts).classes.labels
-    assert (again, type(again)) == (label, type(label))
-
-
-def test_classes_of_several_types_stay_apart(tmp_path):
-    counts = Counts([1, "1", 2.5], [1, 2, 3], {"x": Table(["1"], ["v"], [[3]]), "y": Table([1.0], ["v"], [[3]])})
-
-    assert exactly(saved(tmp_path / "m.parquet", counts)) == exactly(counts)
-
-
-def test_scalars_of_numpy_come_back_as_pythons_own(tmp_path):
-    counts = of_values([np.int64(3), np.float32(0.5), np.str_("x"), np.bool_(False)])
-    again = saved(tmp_path / "m.parquet", counts)
-
-    assert again == counts
-    assert [type(label) for label in again.columns["x"].values.labels] == [bool, float, int, str]
-
-
-@pytest.mark.parametrize("declared", [["a", "z"], ["a", "b"], ["z"], ["a", "b", "z", None]], ids=repr)
-def test_declared_labels_stay_declared(tmp_path, declared):
-    counts = of_values(["a", "b"], declared)
-    counts = Counts(counts.classes, counts.rows, {"x": counts.columns["x"] * 0, "y": counts.columns["x"]})
-    again = saved(tmp_path / "m.parquet", counts)
-
-    assert exactly(again) == exactly(counts)
-    assert again.columns["x"].values.fixed == frozenset(declared)
-
-
-def test_numbered_labels_take_no_room(tmp_path):
-    classes, n = Axis.numbered(3), np.zeros((3, 100_000))
-    n[1, [0, 70_000]] = 1, 2
-    counts = Counts(classes, [0, 3, 0], {"words": Table(classes, Axis.numbered(100_000), n)})
-    again = saved(tmp_path / "m.parquet", counts)
-
-    assert again == counts
-    assert again.columns["words"].values.labels == range(100_000)
-    assert again.classes.labels == range(3)
-    assert (tmp_path / "m.parquet").stat().st_size < 8_000
-
-
-def test_numbers_of_any_size_come_back(tmp_path):
-    """Tiny, huge and negative zeros; a cell is only left out where all its numbers are zero to the last bit."""
-    n = [[0, 5e-324, 1e308, 0.1]]
-    shift, total = [[0.0, -0.0, 1e-310, -1e300]], [[-0.0, 0.0, -1e-5, 1 / 3]]
-    moments = Moments(["a"], ["p", "q", "r", "s"], n, shift, total, [[0, 0, 5e-324, 1e308]])
-    counts = Counts(["a"], [2**53], {"m": moments})
-
-    assert exactly(saved(tmp_path / "m.parquet", counts)) == exactly(counts)
-
-
-def test_columns_keep_their_order(tmp_path):
-    """Probabilities are summed in it, and would else differ in the last bit."""
-    column = Table(["a"], ["v"], [[1]])
-    counts = Counts(["a"], [1], dict.fromkeys(("z", "a", "é", "", "B"), column))
-
-    assert list(saved(tmp_path / "m.parquet", counts).columns) == ["z", "a", "é", "", "B"]
-
-
-@pytest.mark.parametrize("counts", [Counts((), (), {}), Counts(["a"], [0], {"x": Table(), "m": Moments((), ["h"])})])
-def test_nothing_can_be_saved(tmp_path, counts):
-    assert exactly(saved(tmp_path / "m.parquet", counts)) == exactly(counts)
-
-
-@pytest.mark.parametrize("most", [1, 2, 3, 7])
-def test_large_columns_have_several_row_groups(tmp_path, monkeypatch, most):
-    monkeypatch.setattr(store_file, "MOST_ROWS", most)
-    counts = model()
-
-    assert exactly(saved(tmp_path / "m.parquet", counts)) == exactly(counts)
-    assert pq.ParquetFile(tmp_path / "m.parquet").num_row_groups > 4 or most > 3
-
-
-def test_what_was_added_comes_back(tmp_path):
-    store.write_model(tmp_path / "m.parquet", model(), ABOUT)
-
-    assert store.read_counts(str(tmp_path / "m.parquet"))[1] == ABOUT
-
-
 def test_loaded_counts_are_counts_like_others(tmp_path):
     """They add, subtract, weigh, are copied and pickled, whether their labels were asked for or not."""
     counts = of_values([f"v{i}" for i in range(100)])
@@ -230,25 +147,6 @@ def test_the_table_is_tidy(tmp_path):
     ]
     assert rows["shift"][-3:] == [1e8, 0.1, -3.0]
     assert set(rows["shift"][:-3]) == set(rows["data"]) == {None}
-
-
-def test_the_file_is_packed_and_grouped_by_column(tmp_path):
-    store.write_model(tmp_path / "m.parquet", model(), {})
-    metadata = pq.ParquetFile(tmp_path / "m.parquet").metadata
-    chunks = [metadata.row_group(at).column(0) for at in range(metadata.num_row_groups)]
-
-    assert [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)] == [2, 8, 5, 3]
-    assert {chunk.compression for chunk in chunks} == {"ZSTD"}
-    assert all("RLE_DICTIONARY" in chunk.encodings for chunk in chunks)
-    assert [chunk.statistics.min for chunk in chunks[1:]] == ["code", "word", "字 size"]
-
-
-def test_the_same_counts_make_the_same_file(tmp_path):
-    names = ("one", "two")
-    for name, counts in zip(names, (model(), model() + model() - model()), strict=True):
-        store.write_model(tmp_path / name, counts, ABOUT)
-
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 QUERY = "select sum(n) from '{}' where \"column\" = 'word' and class = 'ham'"
@@ -317,28 +215,6 @@ def test_what_would_come_back_changed_is_refused(tmp_path, about):
         store.write_model(tmp_path / "m.parquet", model(), about)
 
 
-def test_a_missing_folder_is_named(tmp_path):
-    path = tmp_path / "none" / "m.parquet"
-    with pytest.raises(UnwritableFile) as caught:
-        store.write_model(path, model(), {})
-    assert str(caught.value) == (
-        f"Cannot save to {str(path)!r}: its folder does not exist; create it, or choose another. "
-        "A file that was there before is unchanged."
-    )
-
-
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(UnwritableFile, match="that is a folder; add the name of a file"):
-        store.write_model(tmp_path, model(), {})
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="whoever may write everywhere cannot be refused")
-def test_a_folder_that_may_not_be_written_to_is_named(tmp_path):
-    tmp_path.chmod(0o500)
-    with pytest.raises(UnwritableFile, match="Permission denied; choose a place with room where you may write"):
-        store.write_model(tmp_path / "m.parquet", model(), {})
-
-
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
 def test_a_save_that_fails_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch, step, error):
@@ -384,18 +260,6 @@ def test_a_killed_save_leaves_a_whole_file(tmp_path, moment, turn):
     assert store.read_counts(path) == (model(), {"turn": turn})
 
 
-@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
-def test_a_saved_file_is_as_readable_as_the_one_before(tmp_path):
-    (tmp_path / "m.parquet").touch()
-    (tmp_path / "m.parquet").chmod(0o640)
-    (tmp_path / "latest").symlink_to("m.parquet")
-    store.write_model(tmp_path / "latest", model(), {})
-
-    assert (tmp_path / "latest").is_symlink()
-    assert stat.S_IMODE((tmp_path / "m.parquet").stat().st_mode) == 0o640
-    assert store.read_counts(tmp_path / "m.parquet")[0] == model()
-
-
 # -- loading ------------------------------------------------------------------------------------------------------
 
 
@@ -428,17 +292,6 @@ def test_parquet_of_others_is_refused(tmp_path):
     refused(tmp_path / "m.parquet", "its footer has no complete key 'naively'")
     (tmp_path / "short").write_bytes(b"PAR1PAR1")
     refused(tmp_path / "short", "its footer has no complete key 'naively'")
-
-
-def test_a_copy_by_others_is_refused(tmp_path):
-    """The key went with it, but the bytes are not those that were sealed."""
-    store.write_model(tmp_path / "m.parquet", model(), {})
-    table = pq.read_table(tmp_path / "m.parquet")
-    key = pq.ParquetFile(tmp_path / "m.parquet").metadata.metadata[b"naively"]
-    with pq.ParquetWriter(tmp_path / "copy.parquet", table.schema) as writer:
-        writer.write_table(table)
-        writer.add_key_value_metadata({"naively": key})
-    refused(tmp_path / "copy.parquet", "is damaged, its bytes are not those that were saved")
 
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path):
@@ -485,11 +338,6 @@ def test_a_newer_file_is_distinguished_from_a_damaged_one(tmp_path):
         f"Cannot load a model from {str(path)!r}: a newer Naively wrote it, in format 2, and this one reads up to 1; "
         "update it by: pip install --upgrade naively"
     )
-
-
-def test_other_columns_are_refused(tmp_path):
-    schema = pa.schema([(name, pa.string()) for name in ("column", "column2", "class", "n")])
-    refused(forged(tmp_path / "m.parquet", schema=schema, rows=list.clear), "it has the columns")
 
 
 # The row groups of the model are: rows of the classes, code, word, size. The columns are told as word, code, size.
@@ -564,22 +412,6 @@ def test_a_text_that_is_none_is_refused_at_once(tmp_path):
     refused(path, "is not what Naively writes .*UTF8")
 
 
-def test_nothing_in_a_file_is_executed(tmp_path):
-    """Text stays text, whatever it says."""
-    word = "__import__('os').abort()"
-    counts = Counts([word], [1], {word: Table([word], [word], [[1]])})
-    store.write_model(tmp_path / "m.parquet", counts, {word: word})
-
-    assert store.read_counts(tmp_path / "m.parquet") == (counts, {word: word})
-
-
-def test_a_wrong_number_of_threads_is_not_the_files_fault(tmp_path, monkeypatch):
-    store.write_model(tmp_path / "m.parquet", model(), {})
-    monkeypatch.setenv("NAIVELY_THREADS", "none")
-    with pytest.raises(InvalidSetting, match="NAIVELY_THREADS"):
-        store.read_counts(tmp_path / "m.parquet")
-
-
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:
     """Return the bytes with some damage: bits flipped, bytes overwritten, inserted, lost, moved or repeated."""
     damaged = bytearray(data)
@@ -604,23 +436,6 @@ def mutated(data: bytes, rng: np.random.Generator) -> bytes:
     return bytes(damaged)
 
 
-def test_damaged_files_are_refused(tmp_path):
-    """Each damaged file is refused, or holds the same model: no crash, no other error, no other model."""
-    path, rng, refusals = tmp_path / "m.parquet", np.random.default_rng(0), 0
-    store.write_model(path, model(), ABOUT)
-    data, whole = path.read_bytes(), exactly(model())
-    for _ in range(500):
-        path.write_bytes(mutated(data, rng))
-        try:
-            counts, about = store.read_counts(path)
-        except UnreadableFile:
-            refusals += 1
-        else:
-            assert exactly(counts) == whole
-            assert about == ABOUT
-    assert refusals > 480
-
-
 def test_damage_that_was_sealed_again_is_refused_or_read(tmp_path):
     """Where the seal fits, what is read may be another model, of finite counts; there is no other error."""
     path, rng, refusals = tmp_path / "m.parquet", np.random.default_rng(1), 0
@@ -643,21 +458,3 @@ def test_a_file_of_the_first_version_is_read_for_ever():
 
     assert exactly(counts) == exactly(model())
     assert about == ABOUT
-
-
-# -- labels that are known to be in order -------------------------------------------------------------------------
-
-
-def test_labels_become_values_when_they_are_asked_for():
-    lazy = Axis.ordered(pa.array(["a", "b", None]))
-
-    assert len(lazy) == 3
-    assert lazy.kept(np.array([True, False, True])).tolist() == [True, False, True]
-    assert lazy._labels.type == pa.string()
-    assert lazy == Axis(["b", "a", None])
-    assert lazy.labels == ("a", "b", None)
-    assert lazy | Axis(["c"]) == Axis(["a", "b", "c", None])
-    assert lazy.only(np.array([True, False, False])) == Axis(["a"])
-    assert lazy.places(["b", "x"]).tolist() == [1, -1]
-    assert Axis.ordered(["a", "b"], ["a"]) == Axis(["b"], ["a"])
-    assert issubclass(UnreadableFile, InvalidInput)

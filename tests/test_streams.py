@@ -14,7 +14,7 @@ from naively import _progress
 from naively.errors import InvalidInput
 from naively.files import streams
 
-from .stream_cases import SMALL, STREAMS
+from .file_cases import STREAMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dask", "ignore::FutureWarning:dask")
 
@@ -92,11 +92,6 @@ def test_a_stream_is_scored_and_cross_validated_as_its_table(stream, of_table, t
     assert found.log_loss == pytest.approx(table_scores.log_loss, rel=1e-12)
 
 
-def test_classes_may_be_given_beside_a_stream(stream):
-    labels = TABLE["label"].to_pylist()
-    assert nv.count(stream(), labels) == nv.count(TABLE, labels)
-
-
 # -- readings of a stream ----------------------------------------------------------------------------------------------
 
 
@@ -150,14 +145,6 @@ def test_one_pass_keeps_nothing(monkeypatch, temporary):
     assert list(temporary.iterdir()) == []
 
 
-def test_progress_of_a_stream_tells_rows_and_no_total():
-    told = []
-    rows = long_table(300_000)
-    nv.count(rows.to_reader(max_chunksize=10_000), target="label", progress=lambda *now: told.append(now))
-    assert [row for row, _, _ in told] == [131_072, 262_144, 300_000]
-    assert {total for _, _, total in told} == {None}
-
-
 def test_a_bar_is_shown_for_long_streams(monkeypatch, capsys):
     """On a terminal, `progress=True` shows rows on stderr, and nothing on stdout."""
     monkeypatch.setattr(_progress, "PATIENCE", 0.0)
@@ -169,16 +156,6 @@ def test_a_bar_is_shown_for_long_streams(monkeypatch, capsys):
     shown = capsys.readouterr()
     assert "140,000 rows" in shown.err
     assert shown.out == ""
-
-
-def test_words_of_a_stream_are_paired_as_those_of_its_table():
-    texts = pa.table({"text": ["good day", "bad day", "good night"] * 40, "label": ["a", "b", "a"] * 40})
-    families = {"text": "words"}
-    found, known = (
-        nv.NaiveBayes(families=families).fit(rows, target="label") for rows in (texts.to_reader(max_chunksize=7), texts)
-    )
-    assert found.counts_ == known.counts_
-    assert "good day" in found.counts_.columns["text"].values.labels
 
 
 # -- streams that cannot be read ---------------------------------------------------------------------------------------
@@ -229,13 +206,6 @@ def test_no_rows_are_counted_as_zero(empty):
     none = nv.count(empty() if callable(empty) else empty, target="label", schema=schema)
     assert none.rows.sum() == 0
     assert whole + none == whole == nv.add([none, whole, none])
-
-
-def test_a_stream_is_read_only_once():
-    reader = TABLE.to_reader(max_chunksize=SMALL)
-    model = nv.NaiveBayes(model="textbook").fit(reader, target="label")
-    with pytest.raises(InvalidInput, match="no rows"):
-        model.predict(reader)
 
 
 def test_counts_of_files_by_file_need_files(tmp_path):

@@ -1,7 +1,6 @@
 """NaiveBayes on tables: the same table in any clothes is the same model, and every answer can be recomputed by hand."""
 
 import datetime as dt
-import enum
 from decimal import Decimal
 from itertools import product
 from math import log2
@@ -21,8 +20,7 @@ import naively as nv
 from naively.errors import InvalidInput, InvalidSetting
 
 from .strategies import checked
-from .tables import CLOTHES, LABELS, TABLE, part, rows
-from .textbook import book
+from .tables import CLOTHES, LABELS, TABLE, book, part, rows
 
 NEW = {
     "colour": ["blue", "puce", None],
@@ -80,18 +78,6 @@ def test_one_row_as_a_dict_is_a_row_of_the_table(table, missing):
             assert_array_equal(ask(dict(frame.iloc[at])), expected[at : at + 1])
 
 
-@pytest.mark.parametrize("missing", ["skip", "value"])
-def test_few_and_many_rows_get_the_same_answers(missing):
-    """A few rows are read value by value, many in columns, very many in blocks."""
-    nb, frame = learned(missing=missing), pd.DataFrame(NEW)
-    expected = nb.predict_proba(frame)
-    times = 50_000
-
-    many = pd.concat([frame] * times, ignore_index=True)
-    assert_array_equal(nb.predict_proba(many), np.tile(expected, (times, 1)))
-    assert_array_equal(nb.predict_proba(rows(NEW) * 10), np.tile(expected, (10, 1)))
-
-
 @each_clothes
 def test_order_of_columns_and_more_of_them_do_not_matter(kind):
     """Columns align by name."""
@@ -108,15 +94,6 @@ def test_order_of_columns_and_more_of_them_do_not_matter(kind):
     assert learned().forget(CLOTHES[kind](part(wider, [0])), LABELS[:1]).counts_.rows.sum() == 7
 
 
-def test_more_columns_may_hold_anything():
-    """What the model does not know is not looked at."""
-    nb = learned()
-    odd = TABLE | {"odd": [[1], {}, 3j, "x", None, b"y", object(), {1}]}
-
-    assert_array_equal(nb.predict_proba(pd.DataFrame(odd).iloc[:2]), nb.predict_proba(TABLE)[:2])
-    assert_array_equal(nb.predict_proba(rows(odd)), nb.predict_proba(TABLE))
-
-
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict, rows, lambda t: rows(t)[0]])
 def test_a_missing_column_is_an_error_with_the_likely_name(make):
     """A misspelt column is told, whatever holds the table."""
@@ -124,48 +101,6 @@ def test_a_missing_column_is_an_error_with_the_likely_name(make):
 
     with pytest.raises(InvalidInput, match=r"The table has no column 'colour'; did you mean 'color'\?"):
         learned().predict(make(misspelt))
-
-
-def test_columns_left_out_of_the_model_may_be_missing():
-    """Only the columns that may speak are needed for an answer."""
-    nb = learned(columns=["colour", "size"])
-    less = {name: TABLE[name] for name in ("size", "colour")}
-
-    for make in (pd.DataFrame, pl.DataFrame, pa.table, dict, rows):
-        assert_array_equal(nb.predict_proba(make(less)), nb.predict_proba(TABLE))
-    assert_array_equal(nb.predict_proba(pd.concat([pd.DataFrame(less)] * 9)), np.tile(nb.predict_proba(TABLE), (9, 1)))
-
-
-def test_arrays_align_by_place():
-    """An array has no names: its columns are taken in their order, by models of frames and of arrays."""
-    numbers = np.array([[1.0, 2], [3, 5], [2, 2], [9, np.nan]])
-    nb = book().fit(numbers, list("abab"))
-
-    assert nb.schema_.names == ("x0", "x1")
-    assert not hasattr(nb, "feature_names_in_")
-    frame = pd.DataFrame(numbers, columns=["u", "v"])
-    assert_array_equal(nb.predict_proba(frame), nb.predict_proba(numbers))
-    assert_array_equal(book().fit(frame, list("abab")).predict_proba(numbers), nb.predict_proba(numbers))
-
-
-@pytest.mark.parametrize("dtype", ["f2", "f4", "i1", "i8", "u4", ">f8", ">i4", "bool", object])
-def test_arrays_of_any_type_are_read(dtype):
-    """Small, foreign and boxed numbers are numbers."""
-    X = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
-
-    expected = book(families={"x0": "categorical", "x1": "categorical"}).fit(X, list("abab"))
-    nb = book(families={"x0": "categorical", "x1": "categorical"}).fit(X.astype(dtype), list("abab"))
-    assert_allclose(nb.predict_proba(X.astype(dtype)), expected.predict_proba(X), rtol=1e-12)
-
-
-def test_the_target_may_be_a_column():
-    """By name, and it does not are evidence for itself."""
-    frame = pd.DataFrame(TABLE | {"answer": LABELS})
-
-    nb = book().fit(frame, target="answer")
-    assert nb.counts_ == learned().counts_
-    assert nv.count(pl.DataFrame(frame), target="answer") == learned().counts_
-    assert_array_equal(nb.predict_proba(frame), learned().predict_proba(TABLE))
 
 
 # -- what columns are -------------------------------------------------------------------------------------------------
@@ -213,20 +148,6 @@ def test_the_kind_of_a_column_follows_its_type(kind):
     assert_allclose(nb.predict_proba({"x": values, "z": [1.0, 2.0, 3.0]}).sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind][1] != "vector"])
-def test_few_rows_have_the_kind_of_many(kind):
-    """The values of a column do not matter for its kind, only their type, as long as there are any."""
-    values = KINDS[kind][0]
-    whole = book().fit({"x": values}, ["a", "b", "a"])
-
-    for begin in range(3):
-        piece = values[begin : begin + 1]
-        cell = next(iter(piece))
-        if kind not in ("integers and floats",) and not pd.isna(cell.as_py() if isinstance(cell, pa.Scalar) else cell):
-            one = book().fit({"x": piece.to_arrow() if hasattr(piece, "to_arrow") else piece}, ["a"])
-            assert one.schema_["x"].type == whole.schema_["x"].type
-
-
 @pytest.mark.parametrize(
     "values",
     [
@@ -257,27 +178,6 @@ def test_families_override_the_kind(family):
     assert not np.allclose(nb.predict_proba(TABLE), learned().predict_proba(TABLE))
 
 
-def test_numbers_may_be_categories_or_flags():
-    """Codes are labels; a flag is whether a number is above its threshold."""
-    coded = learned(families={"visits": "categorical"}).counts_.columns["visits"]
-    flags = learned(families={"visits": "bernoulli"}).counts_.columns["visits"]
-    above = learned(families={"visits": nv.Bernoulli(threshold=1.5)}).counts_.columns["visits"]
-
-    assert coded.values.labels == (0, 1, 2, 3, 7)
-    assert coded.n.sum(axis=0).tolist() == [2, 2, 2, 1, 1]
-    assert flags.values.labels == above.values.labels == (False, True)
-    assert flags.n.sum(axis=0).tolist() == [2, 6]
-    assert above.n.sum(axis=0).tolist() == [4, 4]
-
-
-def test_texts_cannot_be_numbers():
-    """A family that counts numbers does not fit texts; the error says what to write."""
-    with pytest.raises(InvalidSetting, match="Column 'colour' holds text, but the family 'gaussian' counts numbers"):
-        learned(families={"colour": "gaussian"})
-    with pytest.raises(InvalidInput, match="There is no column 'color'; did you mean 'colour'"):
-        learned(families={"color": "categorical"})
-
-
 def test_a_schema_can_be_printed_edited_kept_and_used_again():
     """It is a plain value: lines of text, JSON, another family, back into a model."""
     schema = learned().schema_
@@ -292,20 +192,6 @@ def test_a_schema_can_be_printed_edited_kept_and_used_again():
         nb.predict_proba(TABLE), learned(families={"visits": nv.Poisson(smoothing=0.5)}).predict_proba(TABLE)
     )
     assert nv.count(part(TABLE, [0]), LABELS[:1], schema=schema).schema == schema
-
-
-def test_a_schema_is_of_plain_data():
-    """What to_json gives is what JSON can hold, also with levels and arrays."""
-    import json
-
-    levels = pd.Series([1, 2, 1], dtype=pd.CategoricalDtype([1, 2, 3]))
-    X = {"x": levels, "w": sparse.csr_array(np.eye(3)), "z": [True, False, None]}
-    nb = book(families={"w": nv.Words(smoothing=np.array([1.0, 2.0, 0.5]))}).fit(X, ["a", "b", "a"])
-
-    again = nv.Schema.from_json(json.loads(json.dumps(nb.schema_.to_json())))
-    assert again.names == nb.schema_.names
-    assert again["x"] == nb.schema_["x"]
-    assert_array_equal(book(families=again).fit(X, ["a", "b", "a"]).predict_proba(X), nb.predict_proba(X))
 
 
 def test_odd_columns_are_reported_with_the_line_to_write():
@@ -335,52 +221,6 @@ def test_odd_columns_are_reported_with_the_line_to_write():
     assert "- 'record'" in str(nb.schema_)
     (only,) = book().fit(frame[:20], (each % 3)[:20]).schema_.hints  # few rows tell no more than this
     assert "'nothing' holds nothing" in only
-
-
-# -- labels -----------------------------------------------------------------------------------------------------------
-
-
-class Answer(enum.Enum):
-    """An answer."""
-
-    YES = "yes"
-    NO = "no"
-
-
-LABELLED = {
-    "texts": (LABELS, str),
-    "texts of pandas": (pd.Series(LABELS), str),
-    "texts of Polars": (pl.Series(LABELS), str),
-    "texts of Arrow": (pa.array(LABELS), str),
-    "texts in an array": (np.array(LABELS), str),
-    "texts in objects": (np.array(LABELS, dtype=object), str),
-    "integers": ([int(label == "yes") for label in LABELS], int),
-    "small integers": (np.array([label == "yes" for label in LABELS], np.int8), int),
-    "integers of pandas": (pd.Series([label == "yes" for label in LABELS], dtype="Int64"), int),
-    "integers of Polars": (pl.Series([int(label == "yes") for label in LABELS]), int),
-    "booleans": ([label == "yes" for label in LABELS], bool),
-    "booleans of Polars": (pl.Series([label == "yes" for label in LABELS]), bool),
-    "whole floats": ([float(label == "yes") for label in LABELS], float),
-    "members of an enumeration": ([Answer(label) for label in LABELS], Answer),
-    "categories": (pd.Series(LABELS, dtype="category"), str),
-    "categories of integers": (pd.Categorical([int(label == "yes") for label in LABELS]), int),
-    "Enum of Polars": (pl.Series(LABELS, dtype=pl.Enum(["yes", "no"])), str),
-}
-
-
-@pytest.mark.parametrize("kind", LABELLED)
-def test_labels_come_back_with_their_own_type(kind):
-    """As they were given, in classes_ and in answers."""
-    y, python = LABELLED[kind]
-    nb = book(smoothing=0.01).fit(TABLE | {"answer": LABELS}, y)
-    answers = nb.predict(TABLE | {"answer": LABELS})
-
-    assert {type(answer) for answer in answers.tolist()} == {type(label) for label in nb.classes_.tolist()} == {python}
-    assert answers.tolist() == list(y if not hasattr(y, "to_pylist") else y.to_pylist())
-    if isinstance(y, np.ndarray):
-        assert answers.dtype == y.dtype
-    again = nb.partial_fit({**{name: TABLE[name][0] for name in TABLE}, "answer": "yes"}, answers.tolist()[0])
-    assert again.classes_.dtype == answers.dtype
 
 
 # -- settings act at once ---------------------------------------------------------------------------------------------
@@ -424,19 +264,6 @@ def test_settings_act_at_once(name, value, way):
     assert_array_equal(fitted.predict_proba(table), before)
 
 
-def test_settings_changed_in_place_act_at_once():
-    """A dict or a list is looked at anew."""
-    prior, columns = {"yes": 0.5, "no": 0.5}, ["colour"]
-    nb = learned(prior=prior, columns=columns)
-    before = nb.predict_proba(TABLE)
-
-    prior |= {"yes": 0.9, "no": 0.1}
-    assert_array_equal(nb.predict_proba(TABLE), learned(prior=dict(prior), columns=["colour"]).predict_proba(TABLE))
-    columns.append("size")
-    assert_array_equal(nb.predict_proba(TABLE), learned(prior=dict(prior), columns=list(columns)).predict_proba(TABLE))
-    assert not np.array_equal(nb.predict_proba(TABLE), before)
-
-
 def test_a_value_never_seen_is_an_error_if_so_configured():
     """With unseen="error" the column and the value are named, also for a single row."""
     nb = learned().set_params(unseen="error")
@@ -445,16 +272,6 @@ def test_a_value_never_seen_is_an_error_if_so_configured():
         with pytest.raises(InvalidInput, match="olumn 'colour' holds 'puce', which was not seen in training"):
             nb.predict(make(NEW))
     assert_array_equal(nb.predict_proba(TABLE), learned().predict_proba(TABLE))  # a missing one is no new one
-
-
-def test_a_prior_replaces_weights_of_classes():
-    """scikit-learn's class_weight="balanced" is prior="uniform": the columns stay what they were."""
-    y = ["yes"] * 2 + ["no"] * 6
-    weights = [1 / 2] * 2 + [1 / 6] * 6
-    balanced = book(estimate="mle").fit(TABLE, y, sample_weight=weights)
-
-    uniform = book(estimate="mle", prior="uniform").fit(TABLE, y)
-    assert_allclose(uniform.predict_proba(TABLE), balanced.predict_proba(TABLE), atol=1e-9)
 
 
 # -- probabilities ----------------------------------------------------------------------------------------------------
@@ -491,13 +308,6 @@ def test_probabilities_of_all_rows_sum_to_one(drawn, missing, smoothing):
     assert_allclose(np.exp(nb.predict_joint_log_proba(everything)).sum(), 1.0, rtol=1e-12)
 
 
-def test_probabilities_of_all_rows_sum_to_one_with_a_place_for_new_values():
-    """With unseen="smooth" there is one value more in every column."""
-    nb = book(unseen="smooth").fit({"colour": ["red", "blue", "red"], "size": list("SML")}, list("aba"))
-
-    assert_allclose(np.exp(nb.score_samples(domain(nb))).sum(), 1.0, rtol=1e-12)
-
-
 @pytest.mark.parametrize("family", ["gaussian", "poisson"])
 @pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
 def test_densities_of_numbers_sum_to_one(family, estimate):
@@ -513,15 +323,6 @@ def test_densities_of_numbers_sum_to_one(family, estimate):
 
         total = quad(density, -np.inf, 2, limit=200)[0] + quad(density, 2, np.inf, limit=200)[0]
     assert total == pytest.approx(1.0, rel=1e-4 if family == "poisson" else 1e-7)
-
-
-def test_logarithms_are_those_of_the_probabilities():
-    """Joint, posterior and density belong together."""
-    nb = learned()
-    joint, log_p, p = nb.predict_joint_log_proba(NEW), nb.predict_log_proba(NEW), nb.predict_proba(NEW)
-
-    assert_allclose(np.exp(log_p), p, rtol=1e-12)
-    assert_allclose(joint - joint[:, :1], log_p - log_p[:, :1], rtol=1e-9, atol=1e-12)
 
 
 # -- weights and soft labels ------------------------------------------------------------------------------------------
@@ -573,15 +374,6 @@ def test_the_least_expected_cost_decides():
     assert_array_equal(nb.expected_cost(NEW), learned(cost={("no", "yes"): 5}).expected_cost(NEW))
     assert_array_equal(learned().expected_cost(NEW), 1 - p)
     assert set(learned(cost={("yes", "no"): 1000}).predict(NEW)) == {"yes"}
-
-
-def test_choices_need_not_be_classes():
-    """A frame of costs names its choices; without names they are numbers."""
-    cost = pd.DataFrame({"treat": [1.0, 1.0], "wait": [0.0, 9.0], "ask": [0.4, 0.4]}, index=["no", "yes"])
-    nb = learned(cost=cost)
-
-    assert_array_equal(nb.predict(NEW), np.array(["treat", "wait", "ask"])[nb.expected_cost(NEW).argmin(axis=1)])
-    assert_array_equal(learned(cost=cost.to_numpy()).predict(NEW), nb.expected_cost(NEW).argmin(axis=1))
 
 
 def test_a_price_for_not_answering():
@@ -672,15 +464,6 @@ def test_importance_is_mutual_information(estimate, drawn):
         assert all(one <= sum(-p * log2(p) for p in prior) + 1e-9 for one in found["bits"])
 
 
-def test_importance_and_summary_follow_the_columns():
-    """The column of most bits stands first; those that are not used are not mentioned."""
-    nb = book(smoothing=0.01).fit(TABLE | {"answer": LABELS}, LABELS)
-
-    assert nb.importance()["column"][0] == "answer"
-    assert nb.set_params(columns=["size"]).importance()["column"].tolist() == ["size"]
-    assert "answer" not in nb.summary()
-
-
 def test_a_summary_says_what_was_learned():
     """Rows, shares of the classes, each column with its bits, and K·ΣS against K·ΠS parameters."""
     lines = learned().summary().splitlines()
@@ -713,16 +496,3 @@ def test_compare_says_what_changed_strongest_first():
     assert dict(zip(classes["value"], classes["strength"], strict=True)) == {"in": 0.0, "out": 0.0}
     with pytest.raises(InvalidInput, match="Column 'sky' is counted on one side only"):
         nv.compare(may, nv.count({"wind": [1.0]}, ["in"]))
-
-
-def test_compare_takes_missing_values_words_and_new_labels():
-    """A missing value is a value there, a new one was not there before, a feature of a vector has its number."""
-    old = nv.count({"sky": ["rain", None], "w": sparse.csr_array([[1, 0], [0, 2]])}, ["a", "b"])
-    new = nv.count({"sky": ["snow", "rain"], "w": sparse.csr_array([[1, 0], [5, 2]])}, ["a", "c"])
-    found = nv.compare(old, new)
-
-    of_sky = found[found["column"] == "sky"].set_index("value")
-    assert of_sky["before"].to_dict() == {"rain": 0.5, "snow": 0.0, "(missing)": 0.5}
-    assert of_sky["after"].to_dict() == {"rain": 0.5, "snow": 0.5, "(missing)": 0.0}
-    assert set(found[found["column"] == "(class)"]["value"]) == {"a", "b", "c"}
-    assert set(found[found["column"] == "w"]["value"]) == {"0", "1"}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
 from naively import _kernels as kernels
-from naively._threads import shared_threads
 from naively.model.default.weights import WeightFit, WeightProblem
 from naively.model.recipe import RECIPE
 
@@ -94,42 +91,6 @@ def test_a_fit_ends_where_scipy_ends(name, ridge, level):
     assert (slope[: len(by)][by == 0] > -0.02).all()  # none that is held at 0 would rise
 
 
-def test_rows_of_no_weight_are_no_rows():
-    small, other = Small(), Small()
-    small.weights[40:90] = other.weights[40:90] = 0.0
-    other.y[40:90] = np.roll(other.y[40:90], 1)
-    found, same = (one.problem().solve(one.start(), one.towards, 1.0).both for one in (small, other))
-    assert_allclose(found, small.best(1.0, np.r_[0:40, 90:150]), rtol=0, atol=5e-3)
-    assert_allclose(found, same, atol=1e-9)
-
-
-def test_a_strong_ridge_keeps_the_weights_where_they_are_pulled_to():
-    small = Small()
-    found = small.problem().solve(small.start(), small.towards, 1e9).both
-    assert_allclose(found[: len(small.terms)], small.towards, rtol=0, atol=1e-6)
-
-
-def test_a_fit_nearby_ends_at_the_same_place():
-    """Its curvature saves computing one, and changes nothing but the steps."""
-    small = Small()
-    problem = small.problem()
-    near = problem.solve(small.start(), small.towards, 3.0)
-    assert near.curve is not None
-    found = problem.solve(near, small.towards, 1.0).both
-    assert_allclose(found, small.best(1.0), rtol=0, atol=5e-3)
-    assert_array_equal(near.both, problem.solve(small.start(), small.towards, 3.0).both)  # nothing was changed in place
-
-
-def test_a_fall_that_is_enough_ends_the_steps():
-    small = Small()
-    problem, start = small.problem(), small.start()
-    losses = [
-        small.penalized(problem.solve(start, small.towards, 1.0, enough=enough).both, 1.0) for enough in (1e9, 0.5, 0.0)
-    ]
-    assert small.penalized(start.both, 1.0) > losses[0] >= losses[1] >= losses[2]
-    assert losses[1] - losses[2] < 0.5
-
-
 @problems
 def test_scores_are_those_of_the_formula(name, level):
     """Less those of the highest class of each row."""
@@ -143,37 +104,6 @@ def test_scores_are_those_of_the_formula(name, level):
     p = problem.probabilities(v)
     assert_allclose(p.sum(axis=0), 1.0, atol=1e-12)
     assert_allclose(np.log(p), log_softmax(z, axis=0), rtol=0, atol=1e-5)
-
-
-def test_threads_do_not_change_a_bit(level):
-    small, found = Small(rows=9000, classes=4, terms=12, seed=9), []
-    for threads in (1, 3):
-        with shared_threads(threads):
-            problem = small.problem()
-            fit = problem.solve(small.start(), small.towards, 1.0)
-            found.append((fit.both, fit.curve, problem.scores(fit.both)))
-    for one, other in zip(*found, strict=True):
-        assert_array_equal(one, other)
-
-
-def test_levels_end_at_the_same_bits():
-    small, found = Small(rows=1000, terms=9, seed=10), []
-    for name in kernels.levels():
-        kernels.use_level(name)
-        found.append(small.problem().solve(small.start(), small.towards, 1.0).both)
-    kernels.use_level(kernels.levels()[0])
-    for other in found[1:]:
-        assert_array_equal(other, found[0])
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_terms_of_any_size_have_finite_weights(scale):
-    small = Small()
-    small.terms = [term * np.float32(scale) for term in small.terms]
-    found = small.problem().solve(small.start(), small.towards, 1.0).both
-    assert np.isfinite(found).all()
-    assert (found[: len(small.terms)] >= 0).all()
-    assert small.penalized(found, 1.0) <= small.penalized(small.start().both, 1.0)
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
@@ -217,17 +147,3 @@ def test_scores_that_do_not_fit_are_refused(change):
     called(kernels.term_scores, SCORES)
     with pytest.raises((ValueError, TypeError)):
         called(kernels.term_scores, SCORES | change)
-
-
-def test_the_bias_ridge_pulls_to_the_prior():
-    """Biases of a problem without terms lie between the log prior and the shares of the rows."""
-    small = Small(terms=0)
-    small.prior = small.prior + np.array([2.0, 0.0, 0.0])
-    free, held = (
-        WeightProblem([], small.y, small.weights, small.prior, replace(RECIPE, bias_ridge=ridge))
-        for ridge in (1e-9, 1e9)
-    )
-    none = np.zeros(0)
-    assert_allclose(held.solve(small.start(), none, 1.0).both, small.prior, atol=1e-6)
-    shares = free.probabilities(free.solve(small.start(), none, 1.0).both)[:, 0]
-    assert_allclose(shares, np.bincount(small.y, small.weights) / small.weights.sum(), atol=1e-4)

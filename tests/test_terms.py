@@ -8,28 +8,22 @@ from functools import partial
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from naively import _kernels as kernels
-from naively._threads import shared_threads
 from naively.model.default.coefficients import CellLayout, Problem, State
 from naively.model.default.normal import (
     COMPONENTS,
-    LINEAR,
     QUADRATIC,
     RIDGE,
     SHRINKAGE,
     NormalRows,
     chosen_settings,
-    contrasts,
-    cross_normal,
     cross_terms,
 )
 from naively.model.default.pairs import PAIRS, PairColumns, cross_pairs
-from naively.model.default.rows import CrossFit, Term, deal_out, first_clear, fold_slices
+from naively.model.default.rows import CrossFit, Term
 from naively.model.default.values import cross_values
 from naively.model.default.weights import Candidates
 from naively.model.recipe import RECIPE
@@ -125,45 +119,6 @@ def test_the_classes_of_rows_that_measure_change_no_term_no_weight_and_no_coeffi
     assert_allclose(*tables, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize(("rows", "expected"), [(200, 3), (1000, 3), (2000, 2), (4000, 1)])
-def test_few_folds_measure_where_rows_are_many(rows, expected):
-    """As many as hold 500 rows, and no more than three."""
-    case = drawn_case(RNG(0), 1, (), rows)
-    assert [part.test for part in case.cross.parts()] == list(case.rows.folds[:expected])
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.integers(2, 12))
-def test_every_fold_has_its_share_of_rows_and_of_every_class(classes, number):
-    y = np.array(classes, dtype=np.int32)
-    order, folds = fold_slices(deal_out(y, number))
-    assert sorted(order) == list(range(len(y)))
-    assert [fold.start for fold in folds] == [0, *(fold.stop for fold in folds[:-1])]
-    assert folds[-1].stop == len(y)
-    for own in (np.ones(len(y), bool), *(y == label for label in range(4))):
-        sizes = [int(own[order[fold]].sum()) for fold in folds]
-        assert max(sizes) - min(sizes) <= 1
-
-
-def test_a_later_choice_must_gain_more_than_a_nat_and_its_standard_error():
-    weights, noise = np.ones(9), np.linspace(-4, 4, 9)
-    losses = [np.ones(9), np.full(9, 0.95), np.full(9, 0.5) + noise, np.full(9, 0.5), np.full(9, np.inf)]
-    assert first_clear(losses[:3], weights) == 0
-    assert first_clear(losses, weights) == 3
-    assert first_clear([np.full(9, np.inf)] * 2, weights) == 0
-
-
-def test_threads_and_levels_do_not_change_a_bit():
-    case, found = drawn_case(RNG(2), 3, (3, 4), 3000, missing=0.1, test=2), []
-    for name, threads in [(name, threads) for name in kernels.levels() for threads in (1, 4)]:
-        kernels.use_level(name)
-        with shared_threads(threads):
-            found.append(cross_fitted(case))
-    kernels.use_level(kernels.levels()[0])
-    for one in found[1:]:
-        for term, values in found[0].items():
-            assert_array_equal(values, one[term], err_msg=str(term))
-
-
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
@@ -225,15 +180,6 @@ def test_pairs_are_scored_by_how_much_more_frequent_they_are_than_independent_co
 # -- linear and quadratic ----------------------------------------------------------------------------------------------
 
 
-def test_the_linear_term_is_that_of_discriminant_analysis():
-    """As scikit-learn computes it, which has no ridge."""
-    case = drawn_case(RNG(3), 4, (), 120)
-    theirs = LinearDiscriminantAnalysis(solver="lsqr").fit(case.rows.cells.level, case.rows.y)
-    expected = theirs.decision_function(case.rows.cells.level) - np.log(theirs.priors_)
-    found = scores_by(tables_of(case.cross.counts, {LINEAR: 1.0}, {RIDGE: 1e-9}), case.rows)
-    assert_allclose(centered(found.T), centered(expected.T), atol=1e-6)
-
-
 @pytest.mark.parametrize("shrinkage", [0.02, 0.3, 1.0])
 @pytest.mark.parametrize("labels", [(), (3, 2)])
 def test_the_quadratic_term_is_a_log_density_of_normals_with_a_shrunk_covariance_for_each_class(labels, shrinkage):
@@ -257,41 +203,6 @@ def test_the_quadratic_term_is_a_log_density_of_normals_with_a_shrunk_covariance
     assert_allclose(centered(found), centered(0.5 * np.array(expected)), atol=1e-9)
 
 
-def test_components_are_the_leading_directions_of_the_covariance():
-    """Of the range of each number and of the indicators of categories, with a mean variance of 1."""
-    case = drawn_case(RNG(5), 3, (4, 1), 300, recipe=RECIPE)
-    features = case.cross.counts.features
-    assert features.size == 3 + 3
-    z = features.rows(case.rows.cells, features.components)
-    covariance = np.cov(z.T, bias=True)
-    variances = np.diagonal(covariance)
-    assert_allclose(covariance - np.diag(variances), 0.0, atol=1e-9)
-    assert (np.diff(variances) < 0).all()
-    assert variances.mean() == pytest.approx(1.0)
-    assert features.sizes() == [5, 6]
-
-
-def test_contrasts_are_at_right_angles_and_add_up_to_0():
-    for size in range(5):
-        found = contrasts(size)
-        assert_allclose(found.T @ found, np.eye(max(size - 1, 0)), atol=1e-12)
-        assert_allclose(found.sum(axis=0), 0.0, atol=1e-12)
-
-
-def test_the_first_folds_are_scored_as_all_are_and_choose_the_settings():
-    case = drawn_case(RNG(6), 3, (3, 4), 1200, missing=0.1)
-    features, folds = case.cross.counts.features, case.cross.measuring_folds()
-    rows = NormalRows(features, case.rows)
-    some, every = (cross_normal(case.cross, rows.linear, features.moments, [(1.0, 10.0)], n) for n in (folds, 5))
-    end = case.rows.folds[folds - 1].stop
-    assert folds == 3
-    assert_array_equal(some[..., :end], every[..., :end])
-    chosen = chosen_settings(case.cross, rows)
-    assert chosen[RIDGE] in RECIPE.linear_ridges
-    assert chosen[COMPONENTS] in features.sizes() == [2, 3]
-    assert chosen[SHRINKAGE] in RECIPE.quadratic_shrinkages
-
-
 def test_a_covariance_that_is_not_positive_leaves_the_term_out():
     """And nothing warns."""
     case = drawn_case(RNG(7), 3, (3, 4), 200, missing=0.1)
@@ -301,32 +212,6 @@ def test_a_covariance_that_is_not_positive_leaves_the_term_out():
     cross = CrossFit(counts, case.rows, {})
     assert chosen_settings(cross, rows) == {}
     assert cross_terms(replace(cross, settings={RIDGE: 1.0}), rows) == {}
-
-
-@pytest.mark.usefixtures("level")
-@pytest.mark.parametrize(("numbers", "classes", "labels"), [(1, 2, ()), (5, 3, (3, 2)), (16, 26, ()), (9, 4, (2, 5))])
-def test_a_row_has_the_same_bits_alone_and_among_many(numbers, classes, labels):
-    case = drawn_case(RNG(8), numbers, labels, 1000, classes, missing=0.1)
-    tables = tables_of(case.cross.counts, dict.fromkeys((PAIRS, LINEAR, QUADRATIC), 0.5), settings_of(case))
-    found = scores_by(tables, case.rows)
-    for begin, end in ((0, 1), (3, 4), (7, 12), (100, 117), (991, 1000)):
-        assert_array_equal(scores_by(tables, some_rows(case.rows, slice(begin, end))), found[begin:end])
-    assert_array_equal(scores_by(tables, case.rows, threads=3), found)
-
-
-def test_contributions_of_the_quadratic_term_add_up_and_have_the_mean_of_the_counts():
-    case = drawn_case(RNG(9), 3, (3, 2), 200, missing=0.1)
-    table = tables_of(case.cross.counts, {QUADRATIC: 1.0}, SETTINGS).quadratic
-    scorer, out = kernels.Scorer(np.zeros(3)), np.empty((200, 3))
-    table.add_to(scorer, case.rows.cells)
-    assert scorer.log_joint(out, 1) == -1
-    parts = table.contributions(case.rows.cells)
-    assert_allclose(centered(parts.sum(axis=1).T), centered(out.T), atol=1e-9)
-    first = case.grid.features - len(table.components)
-    products = case.cross.counts.joint.products.sum(axis=0)[first:, first:]
-    assert_allclose(table.means(np.ascontiguousarray(products), 200.0), parts.mean(axis=0), atol=1e-9)
-    gone = np.isin(np.arange(5), np.flatnonzero(case.rows.cells.codes[0] < 0))
-    assert not parts[0, gone].any()
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------

@@ -47,55 +47,6 @@ def test_new_texts_get_the_next_codes(kind, texts, begin):
     assert [array[row].as_py() for row in met] == list(places)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-@given(known=st.lists(TEXTS, unique=True, max_size=80), texts=st.lists(st.none() | TEXTS, max_size=40))
-@checked
-def test_known_texts_keep_their_codes(kind, known, texts):
-    """What is in the dictionary has its code, whatever is not is unseen, and nothing is added."""
-    codes = _kernels.TextCodes()
-    codes.add(known, [3 * at for at in range(len(known))])
-    for _ in range(2):
-        out = np.empty(len(texts), np.int32)
-        assert encode_texts(codes, pa.array(texts, type=kind), MISSING, UNSEEN, out) == []
-        places = {text: 3 * at for at, text in enumerate(known)}
-        assert out.tolist() == [MISSING if text is None else places.get(text, UNSEEN) for text in texts]
-
-
-def test_a_dictionary_grows():
-    texts = [f"{n}" if n % 2 else f"number {n} of a hundred thousand" for n in range(100_000)]
-    codes, out = _kernels.TextCodes(), np.empty(len(texts), np.int32)
-    assert len(encode_texts(codes, pa.array(texts), MISSING, _kernels.NEW_CODE, out)) == len(texts)
-    assert np.array_equal(out, np.arange(len(texts)))
-
-
-def test_a_code_given_first_stays():
-    codes, out = _kernels.TextCodes(), np.empty(1, np.int32)
-    codes.add(["a"], [5])
-    codes.add(["a"], [6])
-    encode_texts(codes, pa.array(["a"]), MISSING, UNSEEN, out)
-    assert out[0] == 5
-
-
-def test_every_other_place_of_an_array_can_be_filled():
-    out = np.full(6, 99, np.int32)
-    encode_texts(_kernels.TextCodes(), pa.array(["a", None, "b"]), MISSING, _kernels.NEW_CODE, out[::2])
-    assert out.tolist() == [0, 99, MISSING, 99, 1, 99]
-
-
-@pytest.mark.parametrize("views_last", [False, True])
-def test_nothing_behind_a_buffer_is_read(views_last):
-    """A text that ends with its buffer, wherever in memory the views lie; the sanitizers watch."""
-    texts = [b"x" * n for n in (13, 14, 15, 16)]
-    for text in texts * 20:
-        buffer = np.frombuffer(text, np.uint8).copy() if views_last else None
-        view = np.array([len(text), 0, 0, 0], np.int32).view(np.uint8)
-        buffer = np.frombuffer(text, np.uint8).copy() if buffer is None else buffer
-        codes, out = _kernels.TextCodes(), np.empty(1, np.int32)
-        codes.add([text.decode()], [5])
-        _kernels.encode_texts([_kernels.viewed_texts(codes, view, [buffer], None, 0, MISSING, UNSEEN, out)], 1)
-        assert out[0] == 5
-
-
 def encode_plain(codes, starts, data, out) -> None:
     """Fill in the codes of texts in one buffer."""
     _kernels.encode_texts([_kernels.plain_texts(codes, starts, data, None, 0, MISSING, UNSEEN, out)], 1)
@@ -139,42 +90,3 @@ def test_a_coder_starts_anew_after_labels_that_were_not_taken_in():
     block_codes(frame, [coder], 0, 2, 1)  # nobody takes "a" and "b" in
     codes, (new,) = block_codes(frame, [coder], 1, 2, 1)
     assert (codes[:, 0].tolist(), new) == ([1], ["b"])
-
-
-def many_texts(rows: int) -> list[pa.Array]:
-    """Return columns of texts: few and many different ones, some only late, some missing, every one of its own."""
-    rng = np.random.default_rng(3)
-    few, rare = rng.integers(9, size=rows), np.where(rng.random(rows) < 1e-3, rng.integers(10**6, size=rows), 0)
-    late = np.where(np.arange(rows) > rows * 3 // 4, rng.integers(500, size=rows), 7)
-    texts = [[f"value {code}" for code in part.tolist()] for part in (few, rare, late, np.arange(rows))]
-    texts.append([None if code < 3 else f"a long text number {code}" for code in few.tolist()])
-    return [pa.array(part, kind) for part, kind in zip(texts, [*KINDS, *KINDS], strict=False)]
-
-
-@pytest.mark.parametrize("threads", [2, 5])
-def test_codes_do_not_depend_on_the_threads(threads):
-    """New texts are numbered as they come, block by block, whatever thread looked them up."""
-    arrays, rows = many_texts(60_000), 60_000
-    found = []
-    for number in (1, threads):
-        codes, parts = [_kernels.TextCodes() for _ in arrays], []
-        for begin in range(0, rows, 25_000):
-            end = min(begin + 25_000, rows)
-            out = np.empty((end - begin, len(arrays)), np.int32, order="F")
-            tasks = [
-                text_task(one, array.slice(begin, end - begin), MISSING, _kernels.NEW_CODE, out[:, at])
-                for at, (one, array) in enumerate(zip(codes, arrays, strict=True))
-            ]
-            new = _kernels.encode_texts(tasks, number)
-            parts.append((out.tolist(), new))
-        found.append(parts)
-    assert found[0] == found[1]
-    places = {text: at for at, text in enumerate(dict.fromkeys(arrays[2].to_pylist()))}
-    assert [row[2] for out, _ in found[1] for row in out] == [places[text] for text in arrays[2].to_pylist()]
-
-
-def test_two_columns_must_not_share_a_dictionary():
-    codes, out = _kernels.TextCodes(), np.empty((2, 2), np.int32, order="F")
-    tasks = [text_task(codes, pa.array(["a", "b"]), MISSING, _kernels.NEW_CODE, out[:, at]) for at in range(2)]
-    with pytest.raises(ValueError, match="must not share a dictionary"):
-        _kernels.encode_texts(tasks, 2)

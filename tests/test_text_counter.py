@@ -74,14 +74,6 @@ def test_counts_are_those_of_count_vectorizer(options):
     assert_same(*pair(**options), TEXTS, NEW)
 
 
-@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "CHANGELOG.md"])
-def test_lines_of_a_page_are_counted_alike(page):
-    """English and Chinese as people write them, with code, links and tables among it."""
-    lines = (ROOT / page).read_text("utf-8").splitlines()
-    for options in ({}, {"ngram_range": (1, 2)}, {"analyzer": "char", "ngram_range": (1, 2)}):
-        assert_same(*pair(**options), lines, lines[:50])
-
-
 @pytest.mark.slow
 @needs_sets
 @pytest.mark.parametrize("name", SETS)
@@ -177,17 +169,6 @@ def test_settings_that_mean_nothing_are_refused(options, message):
         TextCounter(**options).fit(["one two", "two three"])
 
 
-def test_what_count_vectorizer_does_not_have():
-    counter = TextCounter().fit(["他在北京"])  # characters and pairs of them
-    assert counter.vocabulary_ == {"京": 0, "他": 1, "他在": 2, "北": 3, "北京": 4, "在": 5, "在北": 6}
-    found = TextCounter(log=True).fit_transform(["one one two"])
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(found.toarray(), [[np.log(3), np.log(2)]])
-    np.testing.assert_allclose(TextCounter(log=True, binary=True).fit_transform(["one one"]).data, np.log(2))
-    counter = TextCounter(preprocessor=lambda text: text.replace("x", " "))  # comes first, and replaces `lowercase`
-    assert counter.fit(["axxbc xDEx"]).get_feature_names_out().tolist() == ["DE", "bc"]
-
-
 def test_a_hash_has_columns_and_no_names():
     counter = TextCounter(hash_width=16, ngram_range=(1, 2), cjk="words")
     found = counter.transform(TEXTS)  # there is nothing to fit
@@ -224,10 +205,3 @@ def test_words_of_rows_come_back():
     assert len(words[3]) == 0
     with pytest.raises(InvalidInput, match="X has 3 columns"):
         counter.inverse_transform(sparse.csr_matrix((1, 3)))
-
-
-def test_a_refused_fit_leaves_the_old_words():
-    counter = TextCounter().fit(word for word in ["one"])
-    with pytest.raises(InvalidInput, match="Row 1"):
-        counter.fit(["two", None])
-    assert counter.vocabulary_ == {"one": 0}

@@ -11,13 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 import naively as nv
+from naively.counting import files as engine
+from naively.data import values
 from naively.errors import InvalidInput, InvalidSetting
+from naively.files import file
 
-from .text_cases import CLASSES, NEW, TEXTS, Y
+from .tables import CLASSES, NEW, TEXTS, Y
 
 
 def textbook(family: Any = None, **settings: Any) -> nv.NaiveBayes:
@@ -109,27 +112,6 @@ def test_words_are_weighed_as_by_transformers(name):
     assert_allclose(nb.predict_log_proba(NEW), reference(model, **steps), atol=1e-9)
 
 
-def test_a_hash_of_one_column_for_each_word_answers_as_the_words_do():
-    """Where no two words share a column, a hash only forgets names; unused columns are imagined words as others."""
-    by_hash = textbook(nv.Words(hash_width=2**16, cjk="words"), estimate="mle").fit(TEXTS, Y)
-    by_word = textbook(nv.Words(cjk="words"), estimate="mle").fit(TEXTS, Y)
-
-    assert by_hash.counts_.columns["text"].texts.astype(bool).any(axis=0).sum() == len(
-        by_word.counts_.columns["text"].values
-    )
-    assert_allclose(by_hash.predict_proba(TEXTS), by_word.predict_proba(TEXTS), atol=1e-9)
-
-
-def test_a_hash_adds_up_as_a_hashed_matrix_does():
-    """Its columns have the same sums as those of a hashing vectoriser, up to their order."""
-    width = 64
-    nb = textbook(nv.Words(hash_width=width, cjk="words")).fit(TEXTS, Y)
-    X = HashingVectorizer(n_features=width, norm=None, alternate_sign=False).fit_transform(TEXTS)
-
-    assert nb.counts_.columns["text"].n.shape == (len(CLASSES), width)
-    assert nb.counts_.columns["text"].n.sum() == X.sum()
-
-
 # -- every way to give texts ------------------------------------------------------------------------------------------
 
 
@@ -197,15 +179,6 @@ def test_texts_are_the_same_however_they_are_given(way, threads, expected):
         assert_allclose(nb.predict_log_proba(give(NEW[rows])), answers[rows], atol=1e-12)
 
 
-def test_many_rows_are_the_same_as_few(expected):
-    """So many texts that they are read by threads, in several pieces."""
-    counts = expected[1]
-    many = textbook("words", n_jobs=4).fit(TEXTS * 50, np.tile(Y, 50))
-
-    assert many.counts_ == counts * 50
-    assert_allclose(many.predict_proba(NEW * 50), np.tile(many.predict_proba(NEW), (50, 1)), atol=1e-12)
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_texts_in_a_file_are_the_same(kind, tmp_path, expected):
     """A file is fitted with its column of texts named, and answered as a list of texts is."""
@@ -224,14 +197,6 @@ def test_texts_in_a_file_are_the_same(kind, tmp_path, expected):
     assert nb.counts_ == counts
     assert_allclose(nb.predict_log_proba(NEW), answers, atol=1e-12)
     assert_allclose(nb.predict_log_proba(other), answers, atol=1e-12)
-
-
-def test_row_groups_of_a_file_are_the_same(tmp_path, expected):
-    """Rows that come in pieces are counted as one."""
-    path = tmp_path / "mails.parquet"
-    pq.write_table(pa.table({"text": TEXTS, "label": Y}), path, row_group_size=7)
-
-    assert textbook("words").fit(path, target="label").counts_ == expected[1]
 
 
 # -- a column of texts beside others ----------------------------------------------------------------------------------
@@ -254,12 +219,6 @@ def test_columns_of_texts_stand_beside_others():
 
     assert_allclose(nb.predict_joint_log_proba(table), prior + sum(parts), atol=1e-8)
     assert set(nb.counts_.columns["subject"].values.labels) != set(nb.counts_.columns["body"].values.labels)
-
-
-def test_a_column_of_texts_without_a_family_is_a_label():
-    """Only a table that is nothing but texts is taken apart without being told."""
-    assert nv.NaiveBayes().fit({"text": TEXTS, "n": range(len(TEXTS))}, Y).schema_["text"].family.name == "categorical"
-    assert nv.NaiveBayes().fit(TEXTS, Y).schema_["text"].family.name == "words"
 
 
 # -- settings that make no sense --------------------------------------------------------------------------------------
@@ -313,25 +272,111 @@ def test_settings_that_make_no_sense_are_refused(name):
         textbook(nv.Words(**settings)).fit(TEXTS, Y).predict(NEW)
 
 
-def test_a_family_shows_what_was_set():
-    """And nothing else of its twenty settings."""
-    assert repr(nv.Words()) == "Words()"
-    assert repr(nv.Words(ngram_range=[1, 2], complement=True)) == "Words(complement=True, ngram_range=(1, 2))"
-    assert repr(nv.Words(vocabulary=["a"], smoothing=np.ones(1))) == "Words(smoothing=array([1.]), vocabulary=('a',))"
-
-
-def test_smoothing_of_each_word_is_found_by_name():
-    """The order of a vocabulary does not matter, nor which of its words speak."""
-    one = textbook(nv.Words(vocabulary=("free", "the", "lunch"), smoothing=[0.1, 1.0, 5.0])).fit(TEXTS, Y)
-    two = textbook(nv.Words(vocabulary=("lunch", "free", "the"), smoothing=[5.0, 0.1, 1.0])).fit(TEXTS, Y)
-    vectorizer = CountVectorizer(vocabulary=["free", "the", "lunch"])
-    model = MultinomialNB(alpha=[0.1, 1.0, 5.0]).fit(vectorizer.transform(TEXTS), Y)
-
-    assert_allclose(one.predict_log_proba(NEW), model.predict_log_proba(vectorizer.transform(NEW)), atol=1e-9)
-    assert_allclose(two.predict_log_proba(NEW), one.predict_log_proba(NEW), atol=1e-9)
-
-
 def test_settings_of_texts_are_not_for_vectors():
     """Vectors of counts hold no texts to be taken apart."""
     with pytest.raises(InvalidInput, match=r"whose words are counted already: Words\(ngram_range=…\)"):
         nv.NaiveBayes(families={"X": nv.Words(ngram_range=(1, 2))}).fit(CountVectorizer().fit_transform(TEXTS), Y)
+
+
+# -- texts in files ----------------------------------------------------------------------------------------------------
+
+ROWS = 2_000
+
+
+@pytest.fixture(scope="module")
+def letters():
+    """Return a table of letters: some words, mostly of their class, and long ones among short ones."""
+    random = np.random.default_rng(0)
+    y = random.integers(3, size=ROWS)
+    common, own = np.array(["the", "of", "and", "to", "it"]), np.array([f"word{at}" for at in range(90)])
+    texts = []
+    for label, length in zip(y, random.integers(5, 60, size=ROWS), strict=True):
+        words = own[random.integers(30, size=length // 3) + 30 * label]
+        texts.append(" ".join([*random.choice(common, length), *words]))
+    texts[17], texts[1400] = None, 'spam, "ham"\nand eggs'
+    return pa.table({"label": np.array(["a", "b", "c"])[y], "body": texts})
+
+
+@pytest.fixture(scope="module", params=["csv", "csv.gz", "parquet", "json", "duckdb"])
+def path(request, letters, tmp_path_factory):
+    path = tmp_path_factory.mktemp("letters") / f"letters.{request.param}"
+    if request.param == "parquet":
+        pq.write_table(letters, path, row_group_size=800)
+    elif request.param == "json":
+        letters.to_pandas().to_json(path, orient="records", lines=True, force_ascii=False)
+    elif request.param == "duckdb":
+        import duckdb
+
+        with duckdb.connect(str(path)) as con:
+            con.execute("create table letters as select * from letters")
+    else:
+        letters.to_pandas().to_csv(path, index=False)
+    return path
+
+
+def blocks_of(path, **how):
+    source = nv.File(path, **how)
+    schema = source.schema({"body": "words"}, ["label"])
+    return list(source.blocks([0], schema, ["label"]))
+
+
+def test_blocks_of_long_texts_have_fewer_rows(path, letters, monkeypatch):
+    whole = blocks_of(path)
+    assert [block.table.num_rows for block in whole] == [ROWS]
+    monkeypatch.setattr(file, "PIECE", 100)
+    monkeypatch.setattr(file, "BYTES", 30_000)
+    parts = blocks_of(path)
+    assert len(parts) > 5
+    for part in parts[:-1]:
+        held = [len(text.encode()) if text else 0 for text in part.table.column("body").to_pylist()]
+        assert sum(held) >= 30_000 > sum(held[:-100])
+        assert part.table.num_rows % 100 == 0
+    assert [part.begin for part in parts] == np.cumsum([0, *(p.table.num_rows for p in parts[:-1])]).tolist()
+    assert pa.concat_tables(part.table for part in parts).column("body").to_pylist() == letters["body"].to_pylist()
+    assert [part.table.num_rows for part in blocks_of(path, limit=250)][-1:] != [0]
+    assert sum(part.table.num_rows for part in blocks_of(path, limit=250)) == 250
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("how", [{"ngram_range": (1, 2)}, {"hash_width": 1 << 10}])
+@pytest.mark.parametrize("model", ["textbook", "auto"])
+def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch):
+    def fitted(source):
+        nb = nv.NaiveBayes(model=model, families={"body": nv.Words(**how)})
+        return nb.fit(source, target="label")
+
+    kept = letters.filter(pa.compute.is_valid(letters["body"]))
+    whole = fitted(str(path))
+    monkeypatch.setattr(file, "PIECE", 128)
+    monkeypatch.setattr(file, "BYTES", 20_000)
+    parts = fitted(str(path))
+    assert parts.counts_ == whole.counts_ == fitted(letters).counts_
+    np.testing.assert_array_equal(*(nb.predict_proba({"body": kept["body"]}) for nb in (parts, whole)))
+    np.testing.assert_array_equal(parts.predict_proba(str(path)), whole.predict_proba(letters.select(["body"])))
+
+
+def test_only_texts_are_gone_over_once(path, letters, monkeypatch, keep):
+    read = []
+    monkeypatch.setattr(engine.FileRows, "report_progress", lambda self, part: read.append(part.frame.names))
+    nb = nv.NaiveBayes(families={"body": "words"})
+    done = nv.fit_files(nb, path, "label")
+    assert (done.passes, len(read)) == (1, 1)
+    assert nb.tuning_.learned is not None  # the words were weighed all the same
+    memory = nv.NaiveBayes(families={"body": "words"}).fit(letters, target="label")
+    assert nb.counts_ == memory.counts_
+    assert nb.tuning_.learned.to_json() == memory.tuning_.learned.to_json()
+    few = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), path, "label", cv=3)
+    assert (few.passes, len(read)) == (1, 2)  # all rows were kept
+    keep(100)
+    many = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), path, "label", cv=3)
+    assert (many.passes, len(read)) == (2, 4)
+    assert min(few.scores.accuracy, many.scores.accuracy) > 0.9
+
+
+def test_a_column_of_many_bytes_stays_whole(monkeypatch):
+    """Arrow puts no more than 2 GiB of short texts into one array; such a column is read as long texts."""
+    monkeypatch.setattr(values, "LONGEST", 20)
+    column = values.ColumnValues("body", pa.chunked_array([["some words"], ["and others"], ["in chunks"]]))
+    found = column.arrow(0, 3)
+    assert found.type == pa.large_string()
+    assert found.to_pylist() == ["some words", "and others", "in chunks"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
@@ -12,7 +11,7 @@ from numpy.testing import assert_allclose
 import naively as nv
 
 from .commands import bad, good, run, told
-from .text_cases import CLASSES, TEXTS, Y
+from .tables import CLASSES, TEXTS, Y
 
 FIT = ("-t", "label", "--text", "body", "--ignore", "subject", "-q", "--cv", 0)
 
@@ -106,29 +105,3 @@ def test_options_of_texts_that_make_no_sense_are_refused(name, files):
     options, words = REFUSED[name]
     asked = ("fit", "mails.csv", "-t", "label", "--ignore", "subject", *options)
     assert words in bad(run(*asked).exit_code or 1, *asked).replace("\n", " ")
-
-
-@pytest.mark.parametrize("language", ["English", "Chinese"])
-def test_long_texts_as_categories_give_a_note(language, tmp_path, monkeypatch):
-    """The remark names the line to write, in the library and on the command line."""
-    monkeypatch.chdir(tmp_path)
-    body = [f"{a} mails of number {n} came today" for n, a in enumerate("ab" * 20)]
-    if language == "Chinese":
-        body = [f"今天来了第{n}封很长的中文邮件" for n in range(40)]
-    table = pd.DataFrame({"body": body, "n": np.arange(40) % 7, "label": ["x", "y"] * 20})
-    table.to_csv("mails.csv", index=False)
-    rows, labels = table[["body", "n"]], table["label"]
-    assert "families={'body': 'words'}" in nv.NaiveBayes().fit(rows, labels).summary()
-    assert "--text body" in good("fit", "mails.csv", "-t", "label", "--cv", 0).replace("\n", " ")
-    summary = nv.NaiveBayes(families={"body": "words"}).fit(rows, labels).summary()
-    assert "families" not in summary.partition("body'")[2]
-
-
-def test_much_text_is_cross_validated_with_an_option_only(files, monkeypatch):
-    asked = ("fit", "mails.csv", "--target", "label", "--text", "body")
-    monkeypatch.setattr("naively.cli.fit.LONG", 100)
-    said = good(*asked)
-    assert "cross-validation" not in said
-    assert "not cross-validated by default: --cv 5" in said
-    assert "cross-validation" in good(*asked, "--cv", 3)
-    assert "not cross-validated by default" not in good(*asked, "--cv", 0)

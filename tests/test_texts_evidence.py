@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.testing import assert_allclose
 import naively as nv
 from naively.errors import InvalidInput
 
-from .text_cases import CLASSES, NEW, TEXTS, Y
+from .tables import CLASSES, NEW, TEXTS, Y
 
 MODELS = ["textbook", "auto"]
 FAMILIES = {
@@ -87,19 +86,6 @@ def test_several_columns_of_texts_have_their_words_apart(mails):
     assert f"{row['body'][:10]}" in str(evidence)
 
 
-def test_few_rows_and_many_are_explained_alike(mails):
-    """As a dict, as a table, and as one row of many."""
-    nb, table = mails
-    many = nb.explain(table)
-    one = nb.explain({name: column[7] for name, column in table.items()})
-
-    assert_allclose(many.scores[7], one.scores[0], atol=1e-9)
-    assert many.words(7, "body").equals(one.words(0, "body"))
-    assert many.message(7, "body") == one.message(0, "body")
-    lines = many.frame()["row"] == 7
-    assert many.frame()["value"][lines].tolist() == one.frame()["value"].tolist()
-
-
 def test_a_message_is_coloured_by_what_its_words_say():
     """Words for the answer are blue, words against it orange, words never seen plain; the text stays what it is."""
     nb = nv.NaiveBayes(model="textbook").fit(["free money", "free cash", "lunch home", "lunch soon"], list("sshh"))
@@ -127,22 +113,6 @@ def test_a_page_shows_no_markup_of_texts():
     plain = nv.NaiveBayes().fit(["bold a", "italic b"] * 3, ["s", "h"] * 3).explain(["<i>bold</i> & b"])._repr_html_()
     text = re.findall(r'<p class="colored"[^>]*>(.*?)</p>', plain)[0]
     assert html.unescape(re.sub(r"</?mark[^>]*>", "", text)) == "<i>bold</i> & b"
-
-
-@pytest.mark.parametrize(
-    "texts", [[None], [""], ["zebra"], ["a"], ["🎉"], ["你好吗"], ["x" * 500], ["free\x00money"]], ids=repr
-)
-@every_model
-def test_any_text_can_be_explained(texts, model):
-    """One without words, without a known word or without an end contributes nothing, or what it says."""
-    nb = nv.NaiveBayes(model=model).fit(TEXTS, Y)
-    evidence = nb.explain(texts)
-
-    assert COLOUR.sub("", evidence.message()) == (texts[0] or "")
-    assert str(evidence)
-    assert evidence._repr_html_()
-    assert len(evidence.fractions().splitlines()) >= len(CLASSES)
-    assert_allclose(evidence.probabilities, nb.predict_proba(texts), atol=1e-9)
 
 
 # -- what was learned -------------------------------------------------------------------------------------------------
@@ -194,25 +164,3 @@ def test_probabilities_are_those_of_words_by_name(model):
     assert flags.set_index("word").loc["money", "spam"] == pytest.approx((there + 1) / (len(spam) + 2))
     hashed = nv.NaiveBayes(families={"text": nv.Words(hash_width=4)}, model=model).fit(TEXTS, Y).probabilities("text")
     assert hashed["word"].tolist() == [0, 1, 2, 3]
-
-
-def test_reports_name_columns_of_texts(mails):
-    """Summary, importance and schema speak of every column; a chart of the evidence can be drawn."""
-    nb, table = mails
-    summary = nb.summary()
-
-    assert "body: most indicative are" in summary
-    assert "subject: most indicative are" in summary
-    assert sorted(nb.importance()["column"]) == sorted(table)
-    assert "ngram_range=(1, 2)" in str(nb.schema_)
-    altair = pytest.importorskip("altair")
-    chart = nv.plots.waterfall(nb.explain({name: column[0] for name, column in table.items()}))
-    assert isinstance(chart, altair.TopLevelMixin)
-    assert "body" in json.dumps(chart.to_dict(), default=str)
-
-
-def test_changes_of_words_can_be_compared():
-    """compare() tells which words became more frequent."""
-    before, after = (nv.count(["free lunch", "lunch " * n], ["a", "a"]) for n in (1, 5))
-    found = nv.compare(before, after)
-    assert "lunch" in found["value"].tolist()

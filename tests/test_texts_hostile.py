@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import numpy as np
@@ -10,20 +9,16 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
+from numpy.testing import assert_allclose
 
 import naively as nv
-from naively.data import model_file as store
-from naively.errors import InvalidInput, InvalidSetting, UnreadableFile
-from naively.text import Tokens
+from naively.errors import InvalidInput
 
-from .text_cases import NEW, TEXTS, Y
+from .tables import NEW, TEXTS, Y
 
 MODELS = ["textbook", "auto"]
 pytestmark = pytest.mark.filterwarnings("ignore::naively.errors.StaleWarning")
 every_model = pytest.mark.parametrize("model", MODELS)
-ROWS = len(TEXTS)
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -124,21 +119,6 @@ def test_a_text_alone_belongs_into_a_list(text, nb):
         unchanged(nb, lambda _, ask=ask: ask(text), r"put it into a list: predict\(\[text\]\)")
 
 
-def test_texts_and_tables_are_not_mistaken_for_each_other(nb):
-    """A model of tables is given no texts, and the reverse."""
-    table = nv.NaiveBayes().fit({"n": [1.0, 2, 3, 4], "c": list("abab")}, list("xyxy"))
-    for wrong in (TEXTS, TEXTS[:1]):
-        unchanged(table, lambda nb, wrong=wrong: nb.predict(wrong), "X has 1 features, but .* expecting 2|no column")
-    unchanged(table, lambda nb: nb.partial_fit(TEXTS, Y), "expecting 2 features")
-    unchanged(nb, lambda nb: nb.predict({"n": [1.0]}), "no column 'text'")
-    unchanged(nb, lambda nb: nb.predict(pd.DataFrame({"body": TEXTS})), "no column 'text'")
-    unchanged(nb, lambda nb: nb.predict(np.eye(3)), "expecting 1 features")
-    unchanged(nb, lambda nb: nb.predict(np.ones((3, 1))), "held text when it was learned")
-    unchanged(nb, lambda nb: nb.predict(sparse.eye(3).tocsr()), "sparse matrix")
-    with pytest.raises(InvalidInput, match="target=…"):
-        nv.NaiveBayes().fit("free money", ["spam"])
-
-
 # -- texts that are unusual -------------------------------------------------------------------------------------------
 
 MISSING = {
@@ -173,22 +153,6 @@ def test_a_missing_text_contributes_nothing(way, model):
     assert missing.forget(give(texts), Y).counts_.rows.sum() == 0
 
 
-@every_model
-@pytest.mark.parametrize("texts", [[""], [" \n\t"], ["a b c"], ["…!?"], [None], ["★→\u200d©"]], ids=ascii)
-def test_texts_without_words_leave_the_prior(texts, model, tmp_path):
-    """Nothing but them is a model that knows no word; it answers, reports and is saved."""
-    nb = nv.NaiveBayes(model=model).fit(texts * ROWS, Y)
-    nb.save(tmp_path / "m.parquet")
-    shares = nb.counts_.rows / ROWS
-
-    for one in (nb, nv.load(tmp_path / "m.parquet")):
-        assert_allclose(one.predict_proba(NEW), np.tile(shares, (len(NEW), 1)), atol=0.02)
-        assert len(one.words("ham")) == len(one.probabilities("text")) == 0
-        assert "all classes are equal" in one.summary()
-        assert str(one.explain(NEW))
-    assert nb.leave_one_out(texts * ROWS, Y).posterior.shape == (ROWS, 3)
-
-
 UNUSUAL = {
     "emoji": "party🎉time 👩‍👩‍👧 ❤️",
     "combining marks": "é e\u0301 naïve nai\u0308ve ﬁne ǅ",
@@ -221,53 +185,6 @@ def test_unusual_texts_are_read_by_the_rules_of_python(kind, model):
     if model == "textbook":
         assert again.partial_fit([text], ["odd"]).counts_ == nb.counts_
         assert nb.forget([text] * 3, ["odd"] * 3).counts_ == nv.NaiveBayes(model=model).fit(TEXTS, Y).counts_
-
-
-@every_model
-def test_long_texts(model):
-    """One word a million times, and one text of 50 MB, beside short ones."""
-    texts, y = [*TEXTS, "free " * 1_000_000], [*Y, "spam"]
-    nb = nv.NaiveBayes(model=model).fit(texts, y)
-    table = nb.counts_.columns["text"]
-    before = nv.NaiveBayes(model=model).fit(TEXTS, Y).counts_.columns["text"]
-    found, usual = (t.n.sum(axis=0)[t.values.place("free")] for t in (table, before))
-    assert found - usual == 1_000_000
-    assert_array_equal(nb.predict(["free " * 1_000_000]), ["spam"])
-    if model == "textbook":
-        large = nv.NaiveBayes(model=model).fit([*TEXTS, "free lunch " * 4_700_000], y)
-        assert large.counts_.columns["text"].n.sum() - before.n.sum() == 9_400_000
-        assert_array_equal(large.predict(["free lunch " * 4_700_000]), ["spam"])
-
-
-@every_model
-def test_few_classes_and_few_rows(model):
-    """One class, one row, a class all of whose texts are empty, and words never seen."""
-    make = lambda: nv.NaiveBayes(model=model)  # noqa: E731
-    assert_allclose(make().fit(TEXTS, ["a"] * ROWS).predict_proba(NEW), 1.0)
-    assert make().fit(TEXTS[:1], ["a"]).predict(NEW).tolist() == ["a"] * len(NEW)
-    assert len(make().fit(TEXTS, ["a"] * ROWS).words("a")) == 0
-    nb = make().fit([*TEXTS, *[""] * ROWS], [*Y, *["none"] * ROWS])
-    assert nb.predict([""]).tolist() == ["none"]
-    assert nb.words("none").empty
-    assert str(nb.explain(["free lunch"], against="none"))
-    silent = make().fit(TEXTS, Y)
-    assert_allclose(silent.predict_proba(["zebra xylophone"]), silent.predict_proba([""]), atol=1e-9)
-
-
-@every_model
-def test_many_classes(model):
-    """Each text may be a class of its own."""
-    labels = np.arange(2000)
-    nb = nv.NaiveBayes(model=model).fit([f"word{at} common" for at in labels], labels)
-
-    assert nb.predict(["word77 common", "word1999"]).tolist() == [77, 1999]
-
-
-def test_how_usual_a_text_is_does_not_depend_on_the_model():
-    """score_samples speaks of the textbook model, whatever weighs the evidence; of tables, too."""
-    for X in (TEXTS, {"n": np.arange(120.0), "c": ["a", "b"] * 60}):
-        density = [nv.NaiveBayes(model=model).fit(X, Y).score_samples(X) for model in MODELS]
-        assert_allclose(density[1], density[0], atol=1e-9)
 
 
 # -- functions --------------------------------------------------------------------------------------------------------
@@ -330,56 +247,3 @@ def test_nothing_is_half_counted_when_a_function_fails(name, model):
         unchanged(nb, ask, words, error)
     assert_allclose(nb.predict_proba(NEW), answers, atol=1e-12)
     assert nv.NaiveBayes(model=model, families=family).fit(TEXTS, Y).counts_ == nb.counts_
-
-
-def test_other_settings_of_a_classifier_are_refused_as_ever():
-    """Families of texts by another name, and columns that are not there."""
-    with pytest.raises(InvalidSetting, match="names no family"):
-        nv.NaiveBayes(families={"text": "word"}).fit(TEXTS, Y)
-    with pytest.raises(InvalidInput, match="no column 'body'"):
-        nv.NaiveBayes(families={"body": "words"}).fit(TEXTS, Y)
-
-
-def test_damaged_files_of_words_are_refused(tmp_path):
-    """Every file that is cut short, or has one byte changed, is refused by one error or gives what was saved."""
-    nb = nv.NaiveBayes(model="textbook").fit(TEXTS[:20], Y[:20])
-    nb.save(tmp_path / "m.parquet")
-    whole = (tmp_path / "m.parquet").read_bytes()
-    path, rng = tmp_path / "x.parquet", np.random.default_rng(0)
-    for at in rng.integers(0, len(whole), 60):
-        changed = bytearray(whole)
-        changed[at] ^= 0x55
-        for data in (bytes(changed), whole[:at]):
-            path.write_bytes(data)
-            with contextlib.suppress(UnreadableFile):
-                assert store.read_counts(path)[0] == nb.counts_
-
-
-@every_model
-def test_an_empty_token_is_a_token(model):
-    texts, y = ["a  b", "b c", "c  a", "d"] * 15, [0, 1, 0, 1] * 15
-    nb = nv.NaiveBayes(families={"text": nv.Words(tokenizer=lambda text: text.split(" "))}, model=model).fit(texts, y)
-    assert "" in nb.counts_.columns["text"].values.labels
-    assert np.allclose(nb.predict_proba(texts).sum(axis=1), 1.0)
-
-
-GIVEN = {"None": None, "a number": 3, "a text": "abc", "bytes": [b"abc"], "numbers": [1, 2], "holes": ["a", None]}
-
-
-@pytest.mark.parametrize("given", list(GIVEN))
-def test_what_a_function_gives_must_be_strings(given):
-    nb = nv.NaiveBayes(families={"text": nv.Words(tokenizer=lambda text: ["a"] if text == "a" else GIVEN[given])})
-    with pytest.raises(InvalidInput, match=r"Row 1: tokenizer gave .*; it must give strings"):
-        nb.fit(["a", "b"], [0, 1])
-
-
-def test_a_text_that_is_changed_stays_one():
-    nb = nv.NaiveBayes(families={"text": nv.Words(preprocessor=lambda text: None if text == "b" else text)})
-    with pytest.raises(InvalidInput, match="Row 1: preprocessor gave None; it must give a string"):
-        nb.fit(["a", "b"], [0, 1])
-
-
-@pytest.mark.parametrize("width", ["wide", float("inf"), 2.5, True, 0])
-def test_what_is_no_width_is_refused(width):
-    with pytest.raises(InvalidSetting, match="hash_width"):
-        Tokens(hash_width=width)

@@ -7,19 +7,16 @@ import pickle
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
-from naively.errors import InvalidInput, InvalidSetting, NotASubset
-from naively.model.recipe import RECIPE
+from naively.errors import InvalidInput, NotASubset, UnreadableFile
 from naively.stats import Counts
 
-from .text_cases import CLASSES, NEW, TEXTS, Y, written
+from .tables import NEW, TEXTS, Y, written
+from .test_store import reforged, refused
 
 MODELS = ["textbook", "auto"]
 FAMILIES: dict[str, Any] = {
@@ -84,38 +81,6 @@ def test_all_texts_may_be_forgotten_but_no_others():
         nb.predict(NEW)
 
 
-@every_family
-def test_a_weight_is_as_many_rows(family):
-    """Weight 2 is the row twice, weight 0 is no row, and shares of a soft label are weights."""
-    weights = np.arange(len(TEXTS)) % 3
-    repeated = [(t, k) for t, k, w in zip(TEXTS, Y, weights, strict=True) for _ in range(w)]
-    by_weight = fitted(family, sample_weight=weights)
-    by_row = fitted(family, texts=[t for t, _ in repeated], y=[k for _, k in repeated])
-    soft = pd.DataFrame({label: [float(k == label) for k in Y] for label in CLASSES})
-    halves = soft * 0.5
-    halves["ham"] += 0.5
-
-    assert by_weight.counts_.agrees(by_row.counts_)
-    assert_allclose(by_weight.predict_proba(NEW), by_row.predict_proba(NEW), atol=1e-9)
-    assert fitted(family, y=soft).counts_.agrees(fitted(family).counts_)
-    mixed = (fitted(family).counts_ + fitted(family, y=["ham"] * len(Y)).counts_) * 0.5
-    assert fitted(family, y=halves).counts_.agrees(mixed)
-
-
-@every_model
-@pytest.mark.filterwarnings("ignore::naively.WeightWarning")
-@pytest.mark.parametrize("weight", [0.25, 1e-3])
-def test_light_rows_count(weight, model):
-    """A word of one text speaks, however little the text weighs: only the shares of words count, and the smoothing."""
-    nb, light = (
-        fitted(model=model, smoothing=s, sample_weight=np.full(120, w)) for s, w in ((1, 1.0), (weight, weight))
-    )
-    if model == "textbook":
-        uniform = (model.set_params(prior="uniform").predict_proba(NEW) for model in (light, nb))
-        assert_allclose(*uniform, atol=1e-9)
-    assert (light.predict(TEXTS) == Y).mean() > 0.65  # by chance 0.34
-
-
 ESTIMATED = {
     "min_df": {"min_df": 3},
     "max_df": {"max_df": 0.2},
@@ -138,25 +103,6 @@ def test_what_is_estimated_may_change_without_the_texts(counted, settings):
     assert other.schema_["text"].family == family
 
 
-@pytest.mark.parametrize("named", ["words", nv.Words, nv.Words()], ids=["name", "class", "value"])
-def test_a_family_by_its_name_reads_counts_as_they_were_made(named):
-    """Texts stay taken apart as they were."""
-    nb = fitted(nv.Words(ngram_range=(1, 2), lowercase=False))
-    other = nv.NaiveBayes.from_counts(nb.counts_, nb.schema_, model="textbook", families={"text": named})
-
-    assert other.schema_ == nb.schema_
-    assert_allclose(other.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-12)
-
-
-def test_counts_alone_tell_how_texts_were_taken_apart():
-    """Without a schema the columns are what the statistics say."""
-    nb = fitted(nv.Words(ngram_range=(1, 2), lowercase=False))
-
-    assert_allclose(
-        nv.NaiveBayes.from_counts(nb.counts_, model="textbook").predict_proba(NEW), nb.predict_proba(NEW), atol=1e-12
-    )
-
-
 # -- held-out rows ----------------------------------------------------------------------------------------------------
 
 
@@ -171,108 +117,6 @@ def test_leaving_a_text_out_is_taking_it_from_the_counts(name, estimate):
         rest = nb.counts_ - nv.count([texts[i]], [y[i]], schema=nb.schema_)
         other = nv.NaiveBayes.from_counts(rest, nb.schema_, model="textbook", estimate=estimate)
         assert_allclose(scores.posterior[i], other.predict_proba([texts[i]])[0], rtol=1e-9, atol=1e-9)
-
-
-@every_model
-@pytest.mark.parametrize("family", [None, nv.Words(complement=True), nv.Words(hash_width=64)], ids=str)
-def test_folds_are_answered_as_by_models_that_never_saw_them(family, model):
-    """cross_validate is fitting the other rows."""
-    folds = [(np.setdiff1d(np.arange(120), np.arange(k, 120, 3)), np.arange(k, 120, 3)) for k in range(3)]
-    scores = nv.cross_validate(TEXTS, Y, cv=folds, model=model, families=None if family is None else {"text": family})
-    for train, test in folds:
-        nb = fitted(family, model, [TEXTS[i] for i in train], [Y[i] for i in train])
-        assert_allclose(scores.posterior[test], nb.predict_proba([TEXTS[i] for i in test]), atol=1e-6)
-
-
-def test_rows_without_a_label_teach_as_those_of_a_matrix_do():
-    """Expectation-maximisation over texts is that over their matrix."""
-    y = [label if at % 3 else None for at, label in enumerate(Y)]
-    vectorizer = CountVectorizer()
-    how: Any = {"unlabelled": "em", "estimate": "map", "smoothing": 1.5, "model": "textbook"}
-    by_matrix = nv.NaiveBayes(**how).fit(vectorizer.fit_transform(TEXTS), y)
-    by_text = nv.NaiveBayes(**how, families={"text": nv.Words(cjk="words")}).fit(TEXTS, y)
-
-    assert_allclose(by_text.predict_proba(NEW), by_matrix.predict_proba(vectorizer.transform(NEW)), atol=1e-7)
-    assert by_text.expected_.counts.rows.sum() == pytest.approx(len(TEXTS) / 3)
-
-
-@every_model
-@every_family
-def test_rows_without_a_label_are_kept_in_a_file(family, model, tmp_path):
-    """What they taught comes back, or why they cannot teach is said."""
-    y = [label if at % 3 else None for at, label in enumerate(Y)]
-    nb = nv.NaiveBayes(families={"text": family}, model=model, unlabelled="em", estimate="map", smoothing=1.5)
-    if family.complement and model != "auto":
-        with pytest.raises(InvalidSetting, match="set complement=False"):
-            nb.fit(TEXTS, y)
-        return
-    nb.fit(TEXTS, y).save(tmp_path / "m.parquet")
-    back = nv.load(tmp_path / "m.parquet", tokenizer=family.tokenizer)
-
-    if nb.expected_ is None:  # the default uses them only where held-out rows gain
-        assert model == "auto"
-        assert f"{sum(label is None for label in y)} rows have no label and are not used" in back.summary()
-    else:
-        assert back.expected_.counts.agrees(nb.expected_.counts)
-    assert_allclose(back.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-6)
-
-
-# -- what does not matter ---------------------------------------------------------------------------------------------
-
-
-@every_model
-@pytest.mark.parametrize("sampled", [False, True], ids=["all rows", "a sample"])
-def test_the_order_of_rows_and_threads_does_not_matter(model, sampled, monkeypatch):
-    """Every row may stand anywhere; also where only some of them are looked at."""
-    if sampled:
-        monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, sample_rows=70, calibration_rows=70))
-    order = np.random.default_rng(5).permutation(len(TEXTS))
-    nb = fitted(model=model, n_jobs=1)
-    other = fitted(model=model, texts=[TEXTS[i] for i in order], y=[Y[i] for i in order], n_jobs=3)
-
-    assert other.counts_ == nb.counts_
-    assert_allclose(other.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-5)
-    assert_allclose(other.predict_proba(NEW[1:2]), nb.predict_proba(NEW)[1:2], atol=1e-5)
-    assert other.summary() == nb.summary()
-    if model == "textbook":  # those of other models are weighted by sums whose last digits depend on the order
-        assert other.words("spam").equals(nb.words("spam"))
-    else:
-        assert set(other.words("spam").iloc[:, 0][:3]) == set(nb.words("spam").iloc[:, 0][:3])
-
-
-@every_model
-def test_names_and_the_order_of_columns_do_not_matter(model):
-    """A column says the same under any name and at any place."""
-    hour = np.random.default_rng(0).normal(size=len(TEXTS)) + np.array([label == "spam" for label in Y])
-    how: Any = {"model": model}
-    one = nv.NaiveBayes(families={"body": "words"}, **how).fit({"body": TEXTS, "hour": hour}, Y)
-    two = nv.NaiveBayes(families={"z": "words"}, **how).fit({"a": hour, "z": TEXTS}, Y)
-
-    assert_allclose(
-        one.predict_proba({"body": TEXTS, "hour": hour}), two.predict_proba({"z": TEXTS, "a": hour}), atol=1e-5
-    )
-
-
-def test_a_model_that_is_switched_to_the_textbook_model_is_one():
-    """Pairs of words that were counted for the evidence are left out again."""
-    nb = fitted(model="auto")
-    assert nb.schema_["text"].family.pairs
-    nb.set_params(model="textbook")
-
-    assert_allclose(nb.predict_log_proba(NEW), fitted().predict_log_proba(NEW), atol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore::naively.errors.StaleWarning")
-@every_model
-def test_words_that_are_learned_later_contribute_nothing_before(model):
-    """Asking about new words, or copies that go on learning, change no answer."""
-    nb = fitted(model=model)
-    before = nb.predict_proba(NEW)
-    other = copy.copy(nb).partial_fit(["brand new words unknown lunch"] * 9, ["spam"] * 9)
-
-    assert other.counts_.rows.sum() == len(TEXTS) + 9
-    assert_allclose(nb.predict_proba(NEW), before, atol=1e-12)
-    assert nb.counts_ == fitted(model=model).counts_
 
 
 # -- kept -------------------------------------------------------------------------------------------------------------
@@ -330,11 +174,92 @@ def test_a_model_without_its_function_says_which_one(tmp_path):
             ask(NEW)
 
 
-def test_new_classes_and_words_come_at_any_time():
-    """A class that comes later has words of its own."""
-    nb = fitted().partial_fit(["zebra lion", "zebra"], ["zoo", "zoo"])
+# -- files of words ----------------------------------------------------------------------------------------------------
 
-    assert_array_equal(nb.predict(["zebra", "free money"]), ["zoo", "spam"])
-    assert nb.counts_ == fitted(texts=[*TEXTS, "zebra lion", "zebra"], y=[*Y, "zoo", "zoo"]).counts_
-    with pytest.raises(InvalidSetting, match="holds text"):
-        nv.NaiveBayes(families={"text": "gaussian"}).fit({"text": TEXTS}, Y)
+# The row groups are: rows of the classes, words. Of a word that classes share, each has a row.
+FORGED_ROWS = {
+    "negative": lambda groups: groups[1][0].update(n=-1.0),
+    "nan": lambda groups: groups[1][0].update(n=float("nan")),
+    "negative texts": lambda groups: groups[1][0].update(sum=-1.0),
+    "infinite texts": lambda groups: groups[1][0].update(sum=float("inf")),
+    "no texts": lambda groups: groups[1][0].update(sum=None),
+    "no class": lambda groups: groups[1][0].update({"class": None}),
+    "unknown class": lambda groups: groups[1][0].update({"class": "egg"}),
+    "no word": lambda groups: groups[1][0].update(value=None),
+    "another column": lambda groups: groups[1][0].update(column="body"),
+    "out of order": lambda groups: groups[1].reverse(),
+    "one less": lambda groups: groups[1].pop(),
+    "no groups": list.clear,
+    "a word twice": lambda groups: groups[1].append(groups[1].pop(0)),
+}
+FORGED_FOOTERS = {
+    "no tokens": lambda column: column.pop("tokens"),
+    "tokens are a list": lambda column: column.update(tokens=[]),
+    "an unknown unit": lambda column: column.update(tokens={"unit": "letters"}),
+    "an unknown setting": lambda column: column.update(tokens={"odd": 1}),
+    "ngram_range backwards": lambda column: column.update(tokens={"ngram_range": [2, 1]}),
+    "ngram_range of texts": lambda column: column.update(tokens={"ngram_range": ["a", "b"]}),
+    "a hash": lambda column: column.update(tokens={"hash_width": 16}),
+    "a hash that is none": lambda column: column.update(tokens={"hash_width": "wide"}),
+    "stop words that are none": lambda column: column.update(tokens={"stop_words": [1, 2]}),
+    "a function without a name": lambda column: column.update(tokens={"tokenizer": {}}),
+    "a function that is none": lambda column: column.update(tokens={"tokenizer": 3}),
+    "no word on being fixed": lambda column: column.pop("fixed"),
+    "another kind": lambda column: column.update(kind="moments"),
+    "numbers for names": lambda column: column["values"].update(type="int"),
+    "columns for names": lambda column: column.update(values={"numbered": 9}),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return the file of a model of texts."""
+    nv.NaiveBayes(model="textbook").fit(TEXTS[:20], Y[:20]).save(tmp_path / "m.parquet")
+    return tmp_path / "m.parquet"
+
+
+@pytest.mark.parametrize("change", FORGED_ROWS)
+def test_rows_that_cannot_be_words_are_refused(path, change):
+    """By one error that names the file."""
+    refused(reforged(path, rows=FORGED_ROWS[change]), "is not what Naively writes")
+
+
+@pytest.mark.parametrize("change", FORGED_FOOTERS)
+def test_a_footer_that_cannot_be_of_words_is_refused(path, change):
+    """By one error that names the file."""
+    refused(reforged(path, said=lambda said: FORGED_FOOTERS[change](said["columns"][0])), "is not what Naively writes")
+
+
+FORGED_SCHEMAS = {
+    "an unknown setting": lambda column: column["settings"].update(odd=1),
+    "a setting that makes no sense": lambda column: column["settings"].update(times="twice"),
+    "an unknown family": lambda column: column.update(family="word"),
+    "another family": lambda column: column.update(family="categorical"),
+    "another type": lambda column: column.update(type="number"),
+    "words that are taken apart otherwise": lambda column: column["settings"].update(ngram_range=[1, 3]),
+    "a vocabulary that was not counted": lambda column: column["settings"].update(vocabulary=["zebra"]),
+}
+
+
+@pytest.mark.parametrize("change", FORGED_SCHEMAS)
+def test_a_schema_that_does_not_fit_its_words_is_refused(path, change):
+    """What says how texts are read must be what counted them."""
+
+    def said(footer: Any) -> None:
+        FORGED_SCHEMAS[change](footer["about"]["schema"]["columns"][0])
+
+    with pytest.raises(UnreadableFile):
+        nv.load(reforged(path, said=said)).predict(NEW)
+
+
+def test_words_keep_their_names_and_their_order_in_a_file(tmp_path):
+    """Names with spaces, quotes, halves of surrogate pairs and signs of every kind come back as they were."""
+    family = nv.Words(tokenizer=lambda text: text.split("|"), lowercase=False)
+    texts = ['a b|"c"|,|\n|\x00|é|你好|🎉', "null|None|NaN|1|1.0|true|x|x", "İ|i̇|ß|ss| | ", "[1]|{}|\\|'"]
+    nb = nv.NaiveBayes(families={"text": family}, model="textbook").fit(texts, list("abab"))
+    nb.save(tmp_path / "m.parquet")
+    back = nv.load(tmp_path / "m.parquet", tokenizer=family.tokenizer)
+
+    assert back.counts_ == nb.counts_
+    assert back.counts_.columns["text"].values.labels == nb.counts_.columns["text"].values.labels
+    assert_allclose(back.predict_proba(texts), nb.predict_proba(texts), atol=1e-12)

@@ -1,5 +1,6 @@
 """Threads: as many as are allowed and of use, the same answers with any number, none that outlives a call."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -8,20 +9,21 @@ import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
-import joblib
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.base import clone
 
 import naively as nv
 from naively import _kernels
 from naively import _threads as threads
-from naively._threads import allowed, granted
-from naively.errors import InvalidSetting
+from naively._threads import allowed, granted, in_threads, shared_threads, threads_here
+from naively.errors import InvalidInput, InvalidSetting
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, which only Linux has")
@@ -70,19 +72,6 @@ def test_what_is_asked_for_is_used(monkeypatch):
     assert allowed(cells=100) == 1  # not worth a second one
 
 
-@pytest.mark.parametrize(("text", "number"), [("1", 1), (" 12 ", 12), ("007", 7)])
-def test_the_environment_says_how_many(monkeypatch, text, number):
-    monkeypatch.setenv("NAIVELY_THREADS", text)
-    assert allowed() == number
-
-
-@pytest.mark.parametrize("text", ["", "  "])
-def test_an_empty_variable_contributes_nothing(monkeypatch, text):
-    monkeypatch.setenv("NAIVELY_THREADS", text)
-    monkeypatch.setattr(threads, "bound_to", lambda: 1)
-    assert allowed() == 1
-
-
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "1e3", "²", "0x2"])
 def test_a_bad_variable_is_named(monkeypatch, text):
     """The error says which variable holds what, and what to do."""
@@ -92,26 +81,6 @@ def test_a_bad_variable_is_named(monkeypatch, text):
     with pytest.raises(InvalidSetting, match="NAIVELY_THREADS"):
         GaussianNB().fit(NUMBERS, Y)
     GaussianNB(n_jobs=1).fit(NUMBERS, Y)  # what is asked for is not looked up
-
-
-def test_negative_numbers_count_from_all_cpus_down(monkeypatch):
-    """As in joblib: -1 stands for all CPUs, -2 for all but one, and at least one is left."""
-    monkeypatch.setenv("NAIVELY_THREADS", "3")
-    monkeypatch.setattr(threads, "bound_to", lambda: 6)
-    monkeypatch.setattr(threads, "granted", lambda: 4)
-    assert [allowed(number) for number in (-1, -2, -4, -5, -100)] == [4, 3, 1, 1, 1]
-    assert_array_equal(GaussianNB(n_jobs=-1).fit(NUMBERS, Y).theta_, GaussianNB(n_jobs=1).fit(NUMBERS, Y).theta_)
-
-
-def test_no_threads_at_all_are_refused():
-    with pytest.raises(InvalidSetting, match="n_jobs=0 is not a number of threads; give 1 or more, or -1 for all CPUs"):
-        allowed(0)
-    for make in (GaussianNB, nv.NaiveBayes):
-        with pytest.raises(InvalidSetting, match="n_jobs=0"):
-            make(n_jobs=0).fit(NUMBERS, Y)
-    model = GaussianNB().fit(NUMBERS, Y).set_params(n_jobs=0)
-    with pytest.raises(InvalidSetting, match="n_jobs=0"):
-        model.predict(NUMBERS)
 
 
 @pytest.mark.parametrize("number", ["all", 1.5])
@@ -206,20 +175,6 @@ def bits(model, X) -> list[bytes]:
 
 
 @each
-def test_answers_do_not_depend_on_the_threads(make, X):
-    one, *others = (bits(make(n_jobs=number).fit(X, Y), X) for number in (1, 2, 3, 7, None))
-    assert all(other == one for other in others)
-
-
-@each
-def test_n_jobs_is_a_parameter_like_any_other(make, X):
-    model = make(n_jobs=2)
-    assert model.get_params()["n_jobs"] == 2
-    assert clone(model).n_jobs == 2
-    assert bits(model.fit(X, Y).set_params(n_jobs=3), X) == bits(model, X)
-
-
-@each
 def test_many_callers_at_once(make, X):
     """Python threads that fit and ask at the same time get what they get alone; a model not yet asked too."""
     alone = bits(make(n_jobs=1).fit(X, Y), X)
@@ -231,18 +186,6 @@ def test_many_callers_at_once(make, X):
 
     with ThreadPoolExecutor(12) as pool:
         assert all(answer == alone for answer in pool.map(work, range(12)))
-
-
-@pytest.mark.parametrize("backend", [pytest.param("loky", marks=pytest.mark.slow), "threading"])
-def test_joblib_workers_get_fitted_models(backend):
-    """A fitted model travels to joblib's workers, processes or threads, and answers there as here."""
-    model = GaussianNB().fit(NUMBERS, Y)
-    parts = np.array_split(NUMBERS, 4)
-    with joblib.parallel_config(backend=backend, n_jobs=2):
-        found = joblib.Parallel()(joblib.delayed(model.predict_proba)(part) for part in parts)
-        fitted = joblib.Parallel()(joblib.delayed(clone(model).fit)(NUMBERS, Y) for _ in range(2))
-    np.testing.assert_array_equal(np.concatenate(found), model.predict_proba(NUMBERS))
-    assert all(bits(other, NUMBERS) == bits(model, NUMBERS) for other in fitted)
 
 
 # -- threads come and go with a call -----------------------------------------------------------------------------------
@@ -295,46 +238,6 @@ def test_threads_are_used_and_end_with_the_call():
     for make, X in CASES.values():
         bits(make(n_jobs=4).fit(X, Y), X)
     assert all_end(before)
-
-
-@on_linux
-def test_few_rows_stay_on_one_thread():
-    """However many threads are allowed, few rows start none."""
-    model, some = GaussianNB(n_jobs=64).fit(NUMBERS[:500], Y[:500]), NUMBERS[:200]
-
-    def call() -> None:
-        for _ in range(300):
-            model.predict(some)
-            GaussianNB(n_jobs=64).fit(some, Y[:200])
-
-    assert most_new(call) == 0
-
-
-@forks
-def test_a_fork_after_use_works():
-    """A child made by fork, after threads were used, can use them again: none was lost in between."""
-    program = """
-        import multiprocessing, os, warnings
-        import numpy as np
-        from naively.sklearn import GaussianNB
-        warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's own threads make Python warn of forks
-        X = np.random.default_rng(1).normal(size=(50_000, 20))
-        y = np.arange(50_000) % 3
-        model = GaussianNB(n_jobs=4).fit(X, y)
-        wanted = model.predict_proba(X)
-
-        def same():
-            again = GaussianNB(n_jobs=4).fit(X, y)
-            return all(np.array_equal(m.predict_proba(X), wanted) for m in (model, again))
-
-        child = os.fork()
-        if not child:
-            os._exit(0 if same() else 1)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        with multiprocessing.get_context("fork").Pool(2) as pool:
-            print(pool.apply(same), same())
-    """
-    assert fresh(program).split() == ["0", "True", "True"]
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------
@@ -409,3 +312,250 @@ def test_ctrl_c_ends_a_long_call_before_its_work_is_done(some, number):
     """It ends in KeyboardInterrupt, whenever it comes, and has changed nothing."""
     calls = dict([*LONG.items()][some])
     assert json.loads(fresh(INTERRUPTED, json.dumps([number, calls]))) == dict.fromkeys(calls, "was interrupted")
+
+
+# -- threads that share the work of a fit or of answers ----------------------------------------------------------------
+
+MANY_ROWS, SOME = 33_000, 8_000  # so that more than one thread scores at a time, and fits
+DRAW = np.random.default_rng(5)
+KIND_OF_ROW = DRAW.choice(["no", "yes", "maybe"], MANY_ROWS)
+TABLE = pd.DataFrame(
+    {
+        "colour": np.where(
+            DRAW.random(MANY_ROWS) < 0.05,
+            None,
+            DRAW.choice(["red", "blue", "green", "grey"], MANY_ROWS),
+        ),
+        "town": [f"town {n}" for n in (DRAW.random(MANY_ROWS) ** 3 * 700).astype(int)],
+        "whole": DRAW.integers(50, size=MANY_ROWS),
+        "flag": DRAW.random(MANY_ROWS) < 0.3,
+        "size": np.where(
+            DRAW.random(MANY_ROWS) < 0.1,
+            np.nan,
+            DRAW.normal(size=MANY_ROWS) + (KIND_OF_ROW == "yes"),
+        ),
+        "weight": (DRAW.normal(size=MANY_ROWS) * (1 + (KIND_OF_ROW == "no"))).astype(np.float32),
+    }
+)
+WEIGHTS = DRAW.random(MANY_ROWS) * 2
+NUMBERS_OF_THREADS = (1, 3)
+
+
+@pytest.fixture
+def fewer_kept(keep):
+    """Keep fewer rows than a table has, which are still several blocks of work."""
+    keep(5_000)
+
+
+def digest(nb, rows) -> str:
+    """Return a digest of what a model counted, fitted and answers, to the last bit."""
+    found, counts = hashlib.sha256(), nb.counts_
+    parts = [counts.rows, nb.predict_proba(rows), nb.predict_log_proba(rows)]
+    for _, statistic in sorted(counts.columns.items()):
+        names = ("n", "shift", "total", "squares")
+        parts += [getattr(statistic, name) for name in names if hasattr(statistic, name)]
+    if nb.tuning_.learned is not None:
+        parts += [nb.tuning_.learned.joint.fine, nb.tuning_.learned.joint.products]
+    for part in parts:
+        found.update(np.ascontiguousarray(part).tobytes())
+    found.update("".join(map(str, nb.predict(rows).tolist())).encode())
+    return found.hexdigest() + repr(nb.tuning_.to_json(counts.classes))
+
+
+# -- the same bits -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("fewer_kept")
+@pytest.mark.parametrize(
+    ("form", "model", "weights"),
+    [
+        ("pandas", "auto", None),
+        ("pandas", "auto", WEIGHTS),
+        ("pandas", "textbook", None),
+        ("Arrow", "textbook", WEIGHTS),
+        ("objects", "textbook", None),
+    ],
+    ids=["default", "default, weights", "textbook", "Arrow, weights", "objects"],
+)
+def test_a_table_gives_the_same_bits(form, model, weights):
+    """Codes, counts, weights of terms and answers do not depend on the threads."""
+    X = {"pandas": TABLE, "Arrow": pa.Table.from_pandas(TABLE), "objects": TABLE.astype({"town": object})}[form]
+    given = None if weights is None else weights[:SOME]
+    fits = [
+        nv.NaiveBayes(model=model, n_jobs=n).fit(X[:SOME], KIND_OF_ROW[:SOME], sample_weight=given)
+        for n in NUMBERS_OF_THREADS
+    ]
+    found = {digest(nb, X) for nb in fits}
+    assert len(found) == 1
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("fewer_kept")
+@pytest.mark.parametrize(("kind", "model"), [("parquet", "auto"), ("parquet", "textbook"), ("csv", "textbook")])
+def test_a_file_gives_the_same_bits(tmp_path, kind, model):
+    """Files are read and counted by any number of threads alike."""
+    path, table = tmp_path / f"rows.{kind}", TABLE.assign(label=KIND_OF_ROW)
+    if kind == "csv":
+        table.to_csv(path, index=False)
+    else:
+        pq.write_table(pa.Table.from_pandas(table), path, row_group_size=7_000)
+    fits = (nv.NaiveBayes(model=model, n_jobs=n).fit(path, target="label") for n in NUMBERS_OF_THREADS)
+    assert len({digest(nb, TABLE) for nb in fits}) == 1
+
+
+# -- the pool ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("fewer_kept")
+def test_a_thread_of_the_pool_does_not_wait_for_others():
+    """Work within work stays in its thread: if all threads waited for each other, nothing would go on."""
+
+    def inner(n):
+        assert threads_here() == 1
+        return sum(in_threads(lambda m: n * m, range(3)))
+
+    with shared_threads(2):
+        assert in_threads(inner, range(20)) == [3 * n for n in range(20)]
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("fewer_kept")
+def test_the_first_failing_item_decides_the_error():
+    def work(n):
+        if n % 2:
+            time.sleep(0.01 if n == 1 else 0)
+            raise InvalidInput(f"item {n}")
+
+    with pytest.raises(InvalidInput, match="item 1"), shared_threads(4):
+        in_threads(work, range(8))
+    with pytest.raises(InvalidInput, match="item 1"):
+        in_threads(work, range(8), 4)
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("fewer_kept")
+def test_an_error_in_a_thread_names_the_row():
+    """The first block with a row that cannot be answered decides, whatever thread reads it."""
+    nb = nv.NaiveBayes(model="textbook", n_jobs=3).fit(TABLE, KIND_OF_ROW)
+    wrong = TABLE.assign(size=TABLE["size"].where(np.arange(MANY_ROWS) != 32_900, np.inf))
+    with pytest.raises(InvalidInput, match=r"Row 32900, column 'size'") as error:
+        nb.predict_proba(wrong)
+    assert (error.value.row, error.value.column) == (32_900, "size")
+    with pytest.raises(InvalidInput, match="'size'"):
+        nv.NaiveBayes(n_jobs=3).fit(wrong, KIND_OF_ROW)
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("fewer_kept")
+@on_linux
+def test_ctrl_c_ends_a_fit_in_threads():
+    """Ctrl-C while threads work on a fit or an answer ends it: no more work begins, and the model is as before."""
+    program = """
+        import os, signal
+        import numpy as np, pandas as pd
+        import naively as nv
+        from naively import _threads
+
+        rng, rows = np.random.default_rng(1), 40_000
+        X = pd.DataFrame({f"c{j}": rng.choice(["a", "b", "c"], rows) for j in range(4)})
+        X = X.assign(**{f"x{j}": rng.normal(size=rows) for j in range(4)})
+        y = rng.integers(3, size=rows)
+        nb = nv.NaiveBayes(n_jobs=3).fit(X[:5_000], y[:5_000])
+        wanted, shared = nb.predict_proba(X[:100]), _threads._results
+
+        def interrupted(call, moment):
+            begun = []
+
+            def told(pool, work, items):
+                def pressed(item):
+                    if item is items[0] and len(begun) == moment:
+                        os.kill(os.getpid(), signal.SIGINT)
+                    return work(item)
+
+                begun.append(len(items))
+                return shared(pool, pressed, items)
+
+            _threads._results = told
+            try:
+                call()
+            except KeyboardInterrupt:
+                return "ended" if len(begun) == moment else "went on"
+            finally:
+                _threads._results = shared
+
+        for of_fit, of_predict in ((1, 1), (2, 20)):
+            print(interrupted(lambda: nb.fit(X, y), of_fit))
+            print(interrupted(lambda: [nb.predict_proba(X) for _ in range(of_predict)], of_predict))
+            assert (nb.predict_proba(X[:100]) == wanted).all()
+    """
+    assert fresh(program).split() == ["ended"] * 4
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("fewer_kept")
+@forks
+def test_a_fork_after_a_fit_in_threads_works():
+    """A child that was forked fits and answers as its parent did."""
+    program = """
+        import multiprocessing, os, warnings
+        import numpy as np, pandas as pd
+        import naively as nv
+        warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's own threads make Python warn of forks
+        rng, rows = np.random.default_rng(1), 50_000
+        y = rng.integers(2, size=rows)
+        X = pd.DataFrame({"a": rng.choice(["x", "y"], rows), "b": rng.normal(size=rows) + y, "c": rng.random(rows)})
+        wanted = nv.NaiveBayes(n_jobs=3).fit(X, y).predict_proba(X)
+
+        def same():
+            return bool((nv.NaiveBayes(n_jobs=3).fit(X, y).predict_proba(X) == wanted).all())
+
+        child = os.fork()
+        if not child:
+            os._exit(0 if same() else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            print(pool.apply(same), same())
+    """
+    assert fresh(program).split() == ["0", "True", "True"]
+
+
+# -- whatever runs beside ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("fewer_kept")
+def test_fits_side_by_side_agree():
+    """Fits in several threads of one process get what they get alone."""
+    X, y = TABLE[:1_200], KIND_OF_ROW[:1_200]  # some blocks of the matrices that a fit multiplies
+    alone = digest(nv.NaiveBayes(n_jobs=2).fit(X, y), X)
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda _: digest(nv.NaiveBayes(n_jobs=2).fit(X, y), X), range(4))
+        assert set(found) == {alone}
+
+
+@cache
+def found_with_blas_threads(number: int) -> str:
+    """Return a digest of what a fit answers where libraries of linear algebra have so many threads."""
+    program = """
+        import hashlib
+        import numpy as np, pandas as pd
+        import naively as nv
+
+        rng, rows = np.random.default_rng(3), 400
+        y = rng.integers(3, size=rows)
+        X = pd.DataFrame(rng.normal(size=(rows, 24)) + 0.4 * y[:, None] * rng.normal(size=24))
+        X = X.add_prefix("x").assign(colour=rng.choice(["red", "blue", "green"], rows))
+        nb = nv.NaiveBayes(n_jobs=1).fit(X, y)
+        parts = [nb.predict_log_proba(X), nb.leave_one_out(X, y).posterior]
+        print(hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest())
+    """
+    return fresh(program, OPENBLAS_NUM_THREADS=str(number), OMP_NUM_THREADS=str(number), MKL_NUM_THREADS=str(number))
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("fewer_kept")
+@pytest.mark.parametrize("number", [8, pytest.param(2, marks=pytest.mark.slow)])
+def test_threads_of_blas_change_nothing(number):
+    assert found_with_blas_threads(number) == found_with_blas_threads(1)

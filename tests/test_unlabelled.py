@@ -1,4 +1,4 @@
-"""Rows without a label: learned by steps that never go down, and kept beside what was counted."""
+"""Rows without a label: learned by steps that never go down, and used by the default model where held-out rows gain."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ from naively import NaiveBayes, Settings
 from naively.errors import ConvergenceError, InvalidInput, InvalidSetting
 from naively.model import em as unlabelled
 from naively.model.recipe import RECIPE
-from naively.stats import Axis, Moments, Table
 
 from .strategies import checked
-from .textbook import book
+from .tables import book
 
 EM = {"unlabelled": "em", "estimate": "map"}
 ESTIMATES = ("map", "mle")
@@ -70,19 +69,6 @@ def test_rows_without_a_label_make_answers_better(kind, estimate):
     assert better > worse + 0.05
     whole = book(estimate=estimate).fit(X[columns], Y)
     assert better > float((whole.predict(fresh[columns]) == truth).mean()) - 0.05
-
-
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_what_was_counted_is_the_labelled_rows_alone(estimate):
-    """What is expected stands beside it, a whole row for each row without a label."""
-    nb = book(unlabelled="em", estimate=estimate).fit(X, FEW)
-    known = few_of(Y)
-
-    assert nb.counts_ == nv.count(X.iloc[known], Y[known])
-    assert nb.expected_.counts.rows.sum() == pytest.approx(len(Y) - len(known))
-    assert nb.expected_.counts.columns["t0"].n.sum() == pytest.approx(len(Y) - len(known))
-    assert (nb.expected_.labelled, nb.expected_.unlabelled) == (len(known), len(Y) - len(known))
-    assert_array_equal(nb.classes_, ["a", "b", "c"])
 
 
 # -- what is climbed ----------------------------------------------------------------------------------------------
@@ -142,47 +128,6 @@ def density(likelihood: Any, settings: Settings) -> float:
     if settings.unseen == "smooth":
         p = np.column_stack([p, np.exp(likelihood.log_unseen)])
     return float(sum(stats.dirichlet.logpdf(line / line.sum(), np.full(len(line), lam)) for line in p))
-
-
-TWO = Axis.declared(["a", "b"])
-NUMBERS = np.array([1.0, 2.5, 4.0, 4.5, 7.0, 11.0])
-
-
-def moments(split: np.ndarray) -> Moments:
-    """Return the moments of the same numbers, shared out among two classes in some way."""
-    parts = np.stack([split, 1 - split])
-    n = parts.sum(axis=1)
-    mean = parts @ NUMBERS / n
-    variance = np.stack([w @ (NUMBERS - m) ** 2 for w, m in zip(parts, mean, strict=True)]) / n
-    return Moments.of(TWO, ["x"], n=n[:, None], mean=mean[:, None], variance=variance[:, None])
-
-
-SPLITS = (np.array([0.9, 0.8, 0.4, 0.6, 0.3, 0.05]), np.array([0.2, 0.5, 0.5, 0.9, 0.1, 0.5]))
-TABLES = [Table(TWO, Axis.numbered(3), n) for n in ([[3, 1, 2.5], [0, 4, 1]], [[1, 3, 0.5], [2, 2, 3]])]
-BELIEFS = {
-    "gaussian": (nv.Gaussian(), [moments(split) for split in SPLITS], {}),
-    "poisson": (nv.Poisson(), [moments(split) for split in SPLITS], {}),
-    "categorical": (nv.Categorical(), TABLES, {}),
-    "with a place for unseen values": (nv.Categorical(), TABLES, {"unseen": "smooth"}),
-    "bernoulli": (nv.Bernoulli(), TABLES, {}),
-    "words": (nv.Words(), TABLES, {}),
-}
-
-
-@pytest.mark.parametrize("case", BELIEFS)
-def test_the_belief_is_the_density_of_the_prior(case):
-    """Up to a constant: between two estimates it differs as much as SciPy's densities do."""
-    family, statistics, more = BELIEFS[case]
-    settings = Settings("map", 2.5, marginal=True, **more)
-    likelihoods = [family.estimate(s, np.array([8.0, 7.0]), TWO, settings) for s in statistics]
-
-    beliefs, densities = (
-        [f(one) for one in likelihoods] for f in (lambda x: x.log_prior_density(), lambda x: density(x, settings))
-    )
-    assert beliefs[0] - beliefs[1] == pytest.approx(densities[0] - densities[1], rel=1e-9)
-    assert abs(beliefs[0] - beliefs[1]) > 1e-3
-    plain = family.estimate(statistics[0], np.array([8.0, 7.0]), TWO, Settings("mle"))
-    assert plain.log_prior_density() == 0
 
 
 @st.composite
@@ -247,17 +192,6 @@ def test_no_step_goes_down(drawn):
     assert np.isfinite(nb.predict_proba(table[weights > 0])).all()  # values of the others were never seen
 
 
-def test_a_rate_that_cannot_be_maximized_is_refused():
-    """Less than one event a row: the prior has its mode at no events at all."""
-    nb = book(unlabelled="em", estimate="map", families={"events": "poisson"}, classes=["a", "b"])
-    with pytest.raises(InvalidSetting, match=r"nv\.Poisson\(smoothing="):
-        nb.fit({"events": [0, 1, 0, 1, 0]}, ["a", "b", None, None, None])
-
-
-def test_nothing_is_expected_where_every_row_has_a_label():
-    assert book(unlabelled="em", estimate="map").fit({"x": [1.0, 2.0, 3.0]}, ["a", "b", "a"]).expected_ is None
-
-
 WIDE = (
     np.random.default_rng(5)
     .poisson(np.where(np.arange(200)[:, None] % 2, [3, 1, 0.2, 1], [0.2, 1, 3, 1]))
@@ -289,42 +223,12 @@ def test_a_step_that_goes_down_is_an_error():
         unlabelled.check_risen((-100.0,), float("nan"), 10.0, RECIPE)
 
 
-def test_a_prior_that_follows_the_classes_would_go_down(monkeypatch):
-    """What has a weight of numbers must not move with the classes; this is why it comes from the whole column."""
-    from naively.families.gaussian import GaussianPrior
-
-    monkeypatch.setattr(GaussianPrior, "of_column", GaussianPrior.of)
-    nb, x = book(**EM, smoothing=20.0), np.random.default_rng(0).normal(size=30)
-    with pytest.raises(ConvergenceError):
-        nb.fit({"x": x}, hidden(np.arange(30) % 3, [0, 1, 2]))
-
-
 # -- what does not matter -----------------------------------------------------------------------------------------
 
 
 def same(a: NaiveBayes, b: NaiveBayes, tolerance: float = 1e-6) -> None:
     assert a.expected_.counts.agrees(b.expected_.counts, tolerance)
     assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=tolerance)
-
-
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_the_order_of_rows_does_not_matter(estimate):
-    order = np.random.default_rng(2).permutation(len(Y))
-    same(*(book(unlabelled="em", estimate=estimate).fit(X.iloc[o], FEW[o]) for o in (np.arange(len(Y)), order)))
-
-
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_a_weight_is_a_number_of_rows(estimate):
-    """A row of weight 2 is two rows, and one of weight 0 is none."""
-    weights = np.random.default_rng(3).integers(3, size=len(Y)).astype(float)
-    weights[few_of(Y)] = [0, 1, 2] * 3
-    repeated = np.repeat(np.arange(len(Y)), weights.astype(int))
-    weighted = book(unlabelled="em", estimate=estimate).fit(X, FEW, sample_weight=weights)
-    rows = book(unlabelled="em", estimate=estimate).fit(X.iloc[repeated], FEW[repeated])
-
-    same(weighted, rows)
-    assert weighted.expected_.steps == rows.expected_.steps
-    assert weighted.counts_ == rows.counts_
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
@@ -342,76 +246,10 @@ def test_with_every_label_nothing_is_expected(estimate):
     assert nb.leave_one_out(X, Y).accuracy == plain.leave_one_out(X, Y).accuracy
 
 
-def test_how_labels_and_tables_are_given_does_not_matter():
-    """NaN among numbers is no label, a target may be a column, rows may be dicts."""
-    codes = np.array([np.nan if label is None else "abc".index(label) for label in FEW])
-    by_number = book(**EM).fit(X, codes)
-    by_column = book(**EM).fit(X.assign(y=FEW), target="y")
-    by_dicts = book(**EM).fit(X.to_dict("records"), FEW)
-
-    whole = book(**EM).fit(X, FEW)
-    for nb in (by_number, by_column, by_dicts):
-        assert_allclose(nb.predict_proba(X), whole.predict_proba(X), atol=1e-9)
-    assert_array_equal(by_number.classes_, [0.0, 1.0, 2.0])
-
-
 # -- classes without any label ------------------------------------------------------------------------------------
 
 
-def test_a_class_beside_those_that_have_labels_is_found():
-    """Declared, and no row has it: it begins as the whole table does."""
-    y = hidden(Y, np.flatnonzero(Y != "c"))
-    nb = book(**EM, classes=["a", "b", "c"]).fit(X, y)
-
-    assert (nb.predict(X)[Y == "c"] == "c").mean() > 0.8
-    assert nb.counts_.on(Axis.declared(["a", "b", "c"]))[2] == 0
-
-
-def test_rows_without_a_label_are_learned_from_others():
-    """Nothing tells two classes apart that have no label."""
-    for y in (None, [None] * len(Y), np.full(len(Y), np.nan)):
-        refused(InvalidInput, "No row has a label of any class", y)
-        refused(
-            InvalidInput,
-            r"No row has a label of the classes \['p', 'q'\].*Label a few rows of each",
-            y,
-            classes=["p", "q"],
-        )
-    refused(InvalidSetting, "must be a list, or None", None, classes=3)
-    refused(InvalidInput, "requires y to be passed", None, unlabelled="skip")
-
-
 # -- what is asked of it -------------------------------------------------------------------------------------------
-
-
-def test_the_summary_says_what_was_learned_without_labels():
-    nb = book(**EM).fit(X, FEW)
-    steps = nb.expected_.steps
-    said = f"9 rows had a label; 1491 had none and were used by expectation-maximization, which took {steps} steps."
-    assert nb.summary().splitlines()[:2][1] == said
-    assert nb.summary().startswith("1500 rows, 3 classes: a ")
-    assert repr(nb.expected_) == f"Expected: {said}"
-    assert nb.expected_.converged
-
-
-def test_questions_are_answered_from_counted_and_expected_rows():
-    """Explanations add up, and probabilities and importances are those of the model."""
-    nb = book(**EM).fit(X, FEW)
-    assert_allclose(nb.explain(X).probabilities, nb.predict_proba(X), atol=1e-12)
-    assert "/1500" in nb.explain(X[:1]).fractions()
-    shares = nb.probabilities("t0")
-    assert_allclose(shares[["a", "b", "c"]].sum(), 1.0)
-    both = nb.counts_ + nb.expected_.counts
-    expected = both.columns["t0"].n / both.columns["t0"].n.sum(axis=1, keepdims=True)
-    assert_allclose(shares[["a", "b", "c"]].to_numpy().T, expected)
-    assert set(nb.importance()["column"]) == set(X)
-
-
-def test_a_column_may_be_silenced_before_and_after():
-    """Only the columns that may speak are climbed with; all are counted."""
-    nb = book(**EM, columns=["n0", "t0"]).fit(X, FEW)
-    assert nb.expected_.log_likelihood == pytest.approx(book(**EM).fit(X[["n0", "t0"]], FEW).expected_.log_likelihood)
-    assert nb.set_params(columns=None).predict_proba(X).shape == (len(Y), 3)
 
 
 def test_it_survives_saving_copying_and_pickling(tmp_path):
@@ -431,11 +269,6 @@ def test_it_survives_saving_copying_and_pickling(tmp_path):
             assert other.summary() == nb.summary()
     names = set(pd.read_parquet(tmp_path / "m.parquet")["column"])
     assert {"(expected)", "(expected) n0", "(expected) t0"} <= names
-
-
-def test_a_fit_with_labels_forgets_what_was_expected():
-    nb = book(**EM).fit(X, FEW).fit(X, Y)
-    assert nb.expected_ is None
 
 
 def test_rows_that_come_later_are_counted_and_what_was_expected_grows_old():
@@ -495,18 +328,6 @@ def test_rows_without_a_label_are_learned_by_fit_alone():
     assert not nb.expected_.stale
 
 
-def test_a_first_partial_fit_is_a_fit():
-    assert book(**EM).partial_fit(X, FEW).expected_.log_likelihood == book(**EM).fit(X, FEW).expected_.log_likelihood
-
-
-def test_a_cell_that_cannot_be_counted_is_named_and_changes_nothing():
-    nb = book(**EM).fit(X, FEW)
-    before = nb.predict_proba(X)
-    with pytest.raises(InvalidInput, match="'n1'"):
-        nb.fit(X.assign(n1=np.where(np.arange(len(Y)) == 1000, np.inf, X.n1)), FEW)
-    assert_array_equal(nb.predict_proba(X), before)
-
-
 def test_steps_that_come_to_no_end_are_warned_about(monkeypatch):
     monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, em_steps=2))
     with pytest.warns(ConvergenceWarning, match="still changing after 2 steps"):
@@ -524,12 +345,98 @@ def test_a_class_that_closes_in_on_one_row_stays_finite(estimate):
     assert np.isfinite(nb.predict_proba(table)).all()
 
 
-def test_strange_tables_are_learned():
-    """One row, rows that are all alike, columns that hold nothing."""
-    same_cells = {"x": [1.0] * 6, "t": ["u"] * 6, "none": [None] * 6}
-    p = book(**EM).fit(same_cells, ["a", None, None, "b", None, None]).predict_proba(same_cells)
-    assert_allclose(p.sum(axis=1), 1.0)
-    one = book(**EM).fit({"x": [1.0, 1.0], "t": ["u", "u"]}, ["a", None])
-    assert_allclose(one.predict_proba({"x": 1.0, "t": "u"}).sum(), 1.0)
-    with pytest.raises(InvalidInput, match="0 sample"):
-        book(**EM).fit({"x": []}, [])
+# -- rows without a label in the default model -------------------------------------------------------------------------
+
+LABELED = 80
+
+
+def words(rows, seed=0):
+    """Return texts of two classes with many rare words each, and the classes: few texts show few of the words."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, rows)
+    texts = [" ".join([*(f"w{k}x{at}" for at in rng.integers(0, 150, 4)), f"s{rng.integers(0, 30)}"]) for k in y]
+    return pd.DataFrame({"text": texts}), np.array(["a", "b"])[y]
+
+
+def misleading(rows, seed=0):
+    """Return rows whose largest clusters are not their classes, and the classes."""
+    rng = np.random.default_rng(seed)
+    cluster, y = rng.integers(0, 2, rows), rng.integers(0, 2, rows)
+    columns = {f"c{at}": 4 * cluster + rng.normal(size=rows) for at in range(6)}
+    return pd.DataFrame(columns | {"x": 0.8 * y + rng.normal(size=rows)}), np.array(["a", "b"])[y]
+
+
+def first_known(y, known=LABELED):
+    """Return labels of which the first ones are known."""
+    return np.where(np.arange(len(y)) < known, y, None)
+
+
+def loss(nb, X, y):
+    return nv.Scores(nb.predict_proba(X), y, nb.classes_).log_loss
+
+
+@pytest.fixture(scope="module")
+def gained():
+    X, y = words(1_500)
+    return X, y, nv.NaiveBayes(families={"text": nv.Words()}, **EM).fit(X, first_known(y))
+
+
+def test_expected_labels_are_counted_where_held_out_rows_gain(gained):
+    X, y, nb = gained
+    fresh, truth = words(2_000, seed=1)
+    alone = nv.NaiveBayes(families={"text": nv.Words()}).fit(X[:LABELED], y[:LABELED])
+    without, beside = nb.expected_.losses
+    assert beside < without
+    assert loss(nb, fresh, truth) < 0.9 * loss(alone, fresh, truth)
+    assert nb.tuning_.learned.weights == pytest.approx(alone.tuning_.learned.weights)  # the weights stay
+    assert "Their expected labels are counted, too" in nb.summary()
+
+
+def test_other_rows_are_not_used_where_held_out_rows_do_not_gain():
+    X, y = misleading(1_000, seed=1)
+    nb = nv.NaiveBayes(**EM).fit(X, first_known(y))
+    alone = nv.NaiveBayes(estimate="map", unlabelled="skip").fit(X, first_known(y))
+    assert nb.expected_ is None
+    assert np.array_equal(nb.predict_proba(X), alone.predict_proba(X))
+    assert "920 rows have no label and are not used" in nb.summary()
+    scores = [one.leave_one_out(X[:LABELED], y[:LABELED]).log_loss for one in (nb, alone)]  # no label took part twice
+    assert scores[0] == scores[1]
+
+
+def test_a_saved_model_has_the_expected_counts_of_pairs(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1_200)
+    columns = {
+        f"c{at}": np.where(rng.random(1_200) < 0.7, y, rng.integers(0, 12, 1_200)).astype(str) for at in range(12)
+    }
+    X, y = pd.DataFrame(columns), np.array(["a", "b"])[y]
+    nb = nv.NaiveBayes(**EM).fit(X, first_known(y, 50))
+    assert nb.expected_ is not None
+    pairs, rows = nb.tuning_.learned.joint, nb.counts_.rows + nb.expected_.counts.rows
+    assert np.allclose(pairs.rows, rows)
+    nb.save(tmp_path / "m.parquet")
+    again = nv.load(tmp_path / "m.parquet")
+    assert np.abs(again.predict_proba(X) - nb.predict_proba(X)).max() < 1e-12
+    assert again.expected_.losses == nb.expected_.losses
+    assert np.array_equal(again.tuning_.learned.joint.products, pairs.products)
+    assert repr(again.expected_) == repr(nb.expected_)
+
+
+def test_leave_one_out_is_refused_after_expected_labels(gained):
+    X, y, nb = gained
+    with pytest.raises(InvalidInput, match="Leave-one-out is not defined"):
+        nb.leave_one_out(X[:LABELED], y[:LABELED])
+
+
+def test_rows_without_a_label_are_learned_from_others():
+    """Nothing tells two classes apart that have no label."""
+    for y in (None, [None] * len(Y), np.full(len(Y), np.nan)):
+        refused(InvalidInput, "No row has a label of any class", y)
+        refused(
+            InvalidInput,
+            r"No row has a label of the classes \['p', 'q'\].*Label a few rows of each",
+            y,
+            classes=["p", "q"],
+        )
+    refused(InvalidSetting, "must be a list, or None", None, classes=3)
+    refused(InvalidInput, "requires y to be passed", None, unlabelled="skip")

@@ -157,24 +157,6 @@ def test_a_fit_follows_once_more_than_a_twentieth_of_the_rows_came(state, begun)
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_a_new_class_is_answered_at_once(state, begun):
-    story = begun(state)
-    story.nb.partial_fit(X.iloc[:1], ["maybe"])
-    assert story.nb.classes_.tolist() == ["maybe", "no", "yes"]
-    p = story.nb.predict_proba(X)
-    assert p.shape == (N, 3)
-    assert np.allclose(p.sum(axis=1), 1.0)
-
-
-def test_one_forgotten_row_is_no_part_of_the_next_answer(begun):
-    """However few they are, rows that go do not wait."""
-    story = begun("all rows")
-    story.nb.forget(X.iloc[:1], Y[:1])
-    story.weights[0] = 0.0
-    assert np.allclose(story.nb.predict_proba(X), story.once().predict_proba(X), rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("state", STATES)
 def test_another_model_is_fitted_when_it_is_set_if_there_are_rows(state, begun):
     story = begun(state)
     first, book = story.nb.predict_proba(X), story.once(model="textbook").predict_proba(X)
@@ -205,14 +187,3 @@ def test_a_model_without_rows_says_once_that_its_fit_is_stale(state, event, begu
     kinds = [warning.category for warning in told]
     stale = [nv.LargestFitWarning] if event == "merge" else [nv.StaleWarning]
     assert kinds == (stale if state == "no row" else [])
-
-
-def test_rows_that_a_fit_did_not_see_take_nothing_from_it(begun):
-    """Few of many rows go that came since: of the fit, no more is taken than there was, and it goes on."""
-    story = begun("no row")
-    story.come()
-    for at in LATER[:5]:
-        story.nb.forget(X.iloc[[at]], Y[[at]])
-    assert story.nb.tuning_.learned.weights == story.learned.weights
-    assert np.isfinite(story.nb.predict_proba(X)).all()
-    assert (story.nb.tuning_.learned.joint.products[:, 0] >= -1e-9)[:, :1].all()

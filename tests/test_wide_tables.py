@@ -1,20 +1,25 @@
-"""Wide tables: the default model uses the columns that predict, screens thousands of them, and noise stays noise."""
+"""Wide tables and files: columns that predict are used, noise stays noise, and costs grow with the columns alone."""
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from numpy.testing import assert_array_equal
 from sklearn.metrics import log_loss
 
 import naively as nv
-from naively.cli import main
-from naively.model.default import fitting
+from naively.errors import UnreadableRows
+from naively.files import delimited
+from naively.files.dialect import HEAD
 from naively.model.default.likelihoods import REST
 from naively.model.recipe import RECIPE
+
+from .tables import instructions
 
 pytestmark = pytest.mark.thorough
 
@@ -95,31 +100,6 @@ def test_few_columns_that_tell_are_found_among_many(kind):
     assert len(used(nb)) == 30
 
 
-@pytest.mark.slow
-def test_few_columns_that_tell_are_chosen_from_all_that_fit(monkeypatch):
-    """Where all columns can be counted in pairs, those that clearly tell of the class are tried alone."""
-    monkeypatch.setattr(nv.NaiveBayes, "_recipe", RECIPE)
-    X, y, asked, truth = numbers(300, 200, 0, "five")
-    nb = nv.NaiveBayes().fit(X, y)
-    assert scored(nb, asked, truth)[0] > 0.93
-    assert 4 <= len(used(nb)) <= 10
-    X, y, asked, truth = numbers(300, 200, 0, "many weak")
-    assert len(used(nv.NaiveBayes().fit(X, y))) == 200
-
-
-def test_labels_and_mixed_tables_are_screened_alike():
-    X, y, asked, truth = labels(300, 400, 0)
-    nb = nv.NaiveBayes().fit(X, y)
-    assert set(used(nb)) >= {"w0", "w1", "w2"}
-    assert len(used(nb)) == 30
-    assert scored(nb, asked, truth)[0] > 0.75
-    noise = pd.DataFrame(np.random.default_rng(1).normal(size=(300 + NEW, 300))).add_prefix("n")
-    both = noise[:300].join(X), noise[300:].join(asked)
-    mixed = nv.NaiveBayes().fit(both[0], y)
-    assert set(used(mixed)) >= {"w0", "w1", "w2"}
-    assert scored(mixed, both[1], truth)[0] > 0.75
-
-
 NOISE = {"300 × 500": (300, 500, 4), "200 × 2,000": (200, 2000, 2)}
 MUCH_NOISE = {"300 × 5,000": (300, 5000, 4), "200 × 20,000": (200, 20_000, 3)}
 
@@ -137,15 +117,6 @@ def test_noise_stays_noise_and_the_model_knows_it(name):
         said.append(nb.tuning_.loss_after)
     assert abs(np.mean(found) - np.log(2)) < 0.03
     assert abs(np.mean(said) - np.mean(found)) < 0.04
-
-
-def test_three_frequent_classes_and_noise_are_answered_by_how_frequent_they_are():
-    rng = np.random.default_rng(0)
-    y = rng.choice(3, 300, p=[0.6, 0.3, 0.1])
-    nb = nv.NaiveBayes().fit(rng.normal(size=(300, 400)), y)
-    p = nb.predict_proba(rng.normal(size=(50, 400)))
-    assert np.allclose(p.mean(axis=0), np.bincount(y) / 300, atol=0.05)
-    assert np.abs(p - np.bincount(y) / 300).mean() < 0.05
 
 
 @pytest.mark.parametrize("kind", ["five", "many weak"])
@@ -168,13 +139,6 @@ def test_folds_choose_their_columns_anew():
     assert nv.cross_validate(X[:, best], y, cv=5).log_loss < 0.55
 
 
-def test_folds_do_not_take_over_a_choice_that_has_seen_them():
-    X, y, *_ = numbers(150, 200, 0)
-    nb = nv.NaiveBayes().fit(X, y)
-    given, own = (nv.cross_validate(X, y, cv=3, families=f) for f in (nb.schema_, None))
-    assert np.array_equal(given.posterior, own.posterior)
-
-
 # -- what stays --------------------------------------------------------------------------------------------------------
 
 
@@ -186,10 +150,6 @@ def wide(request):
 
 
 each_wide = pytest.mark.parametrize("wide", ["five", "many weak"], indirect=True)
-# Whatever is done with columns that are not used is done by the same code where they share a weight.
-five_by_day = pytest.mark.parametrize(
-    "wide", ["five", pytest.param("many weak", marks=pytest.mark.slow)], indirect=True
-)
 
 
 @each_wide
@@ -212,62 +172,109 @@ def test_contributions_add_up_and_unused_columns_have_none(wide):
     assert (own == 0).all() == (not nb.tuning_.learned.weights.get(REST))
 
 
-@five_by_day
-def test_order_of_rows_and_columns_contributes_nothing(wide):
-    nb, X, y, asked, _ = wide
-    rng = np.random.default_rng(0)
-    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
-    other = nv.NaiveBayes().fit(X.iloc[rows, columns], y[rows])
-    assert set(used(other)) == set(used(nb))
-    assert np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-6)
+# -- files of very many columns ----------------------------------------------------------------------------------------
 
 
-@five_by_day
-def test_missing_values_among_many_columns(wide):
-    _, X, y, asked, truth = wide
-    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
-    for missing in ("skip", "value"):
-        nb = nv.NaiveBayes(missing=missing).fit(holes, y)
-        assert scored(nb, asked, truth)[0] > 0.55
-        assert np.isfinite(nb.predict_proba(asked.mask(asked > 0))).all()
-    gone = X.assign(n7=X["n7"].mask((y == 1) & (np.arange(len(y)) % 3 > 0)))
-    assert "n7" in used(nv.NaiveBayes(missing="value").fit(gone, y))
+def written(path, rows, columns, seed=0, names=None):
+    """Write whole numbers and a label at the end of each row."""
+    table = np.random.default_rng(seed).integers(0, 1000, (rows, columns))
+    names = names or [f"c{at}" for at in range(columns)]
+    with path.open("w", encoding="utf-8") as file:
+        file.write(",".join([*names, "label"]) + "\n")
+        for at, line in enumerate(table.tolist()):
+            file.write(",".join(map(str, line)) + f",{'ab'[at % 2]}\n")
+    return table
 
 
-# -- files -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_wide_file_holds_what_the_same_table_in_memory_holds(tmp_path, packed):
+    table = written(tmp_path / "t.csv", 40, 1500)
+    path = tmp_path / "t.csv"
+    if packed:
+        path = tmp_path / "t.csv.gz"
+        path.write_bytes(gzip.compress((tmp_path / "t.csv").read_bytes()))
+    memory = {f"c{at}": table[:, at] for at in range(1500)}
+    labels = ["ab"[at % 2] for at in range(40)]
+
+    assert nv.count(path, target="label") == nv.count(memory, labels)
 
 
-@five_by_day
-def test_a_file_and_a_table_in_memory_use_the_same_columns(wide, tmp_path):
-    nb, X, y, asked, _ = wide
-    X.assign(label=y).to_parquet(tmp_path / "wide.parquet")
-    other = nv.NaiveBayes().fit(str(tmp_path / "wide.parquet"), target="label")
-    assert used(other) == used(nb)
-    assert np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-9)
+ODD = 'one,"two, three","""four""",,five\n1,"a, b","say ""x""",NA,\n2,"two\nlines",天气,?,-\n3,"",\' \',NULL,2.5\n'
 
 
-def test_folds_of_a_file_choose_their_columns_anew(tmp_path, monkeypatch):
-    """Bins are laid out once for all folds of a file; which columns are used is not."""
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(120, 400)), rng.integers(0, 2, 120)
-    X[:, 0] += 2.0 * y
-    pd.DataFrame(X).add_prefix("n").assign(label=y).to_parquet(tmp_path / "wide.parquet")
-    chosen = []
-    screen = fitting.screen
-    monkeypatch.setattr(fitting, "screen", lambda *given, **how: chosen.append(screen(*given, **how)) or chosen[-1])
-    nb = nv.NaiveBayes()
-    done = nv.fit_files(nb, tmp_path / "wide.parquet", "label", cv=4)
-    assert len({one.chose.size for one in chosen}) > 1  # on all rows, and on those outside each fold
-    assert "n0" in used(nb)
-    assert 0.2 < done.scores.log_loss < 0.65
+def test_cells_are_the_same_whoever_reads_them(tmp_path, monkeypatch):
+    """Quotes, cells of several lines, empty cells, a column without a name, texts for no value."""
+    path = tmp_path / "t.csv"
+    path.write_text(ODD, encoding="utf-8")
+    narrow = next(nv.File(path).batches()).to_pydict()
+    monkeypatch.setattr(delimited, "WIDE", 2)
+    wide = next(nv.File(path).batches())
+
+    assert wide.to_pydict() == narrow
+    assert wide.column_names == ["one", "two, three", '"four"', "column 4", "five"]
+    assert wide["five"].to_pylist() == [None, None, 2.5]
+    assert next(nv.File(path, limit=2).batches()).num_rows == 2
 
 
-@pytest.mark.slow
-def test_the_command_line_learns_from_a_wide_file(tmp_path):
-    X, y, *_ = numbers(200, 1100, 0, "wider")
-    path, out = str(tmp_path / "wide.parquet"), str(tmp_path / "model.parquet")
-    pd.DataFrame(X).add_prefix("n").assign(label=y).to_parquet(path)
-    ran = CliRunner().invoke(main, ["fit", path, "--target", "label", "--cv", "0", "-o", out])
-    assert ran.exit_code == 0, ran.output
-    assert "columns tell less of the class on their own and " in nv.load(out).summary()
-    assert "n0" in used(nv.load(out))
+REFUSED = {
+    "too few cells": ("a,b,c\n" + "1,2,x\n" * 20 + "3,y\n", r"line 22: 2 cells, but the header names 3 columns\. Mend"),
+    "a quote in a cell": ('a,b,c\n5" pipe,"x,y"\n', "line 2: 2 cells, but the header names 3 columns"),
+    "an open quote": ('a,b,c\n1,2,3\n1,"x,3\n' + "4,5,6\n" * 5, "line 3: a quote that is opened here is never closed"),
+    "an open quote at the end": ('a,b,c\n1,2,3\n1,"x,3\n', "line 3: a quote that is opened here is never closed"),
+    "latin-1 unsaid": ("a,b,c\n1,Grüße,x\n", "not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_read_is_refused_in_wide_files_too(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(delimited, "WIDE", 2)
+    text, words = REFUSED[kind]
+    (tmp_path / "t.csv").write_text(text, encoding="latin-1")
+    with pytest.raises(UnreadableRows, match=words):
+        nv.count(tmp_path / "t.csv", target="c")
+
+
+def test_a_wide_file_in_another_encoding_is_rewritten_once(tmp_path, monkeypatch):
+    copied, once = [], delimited.rewritten
+    monkeypatch.setattr(delimited, "WIDE", 2)
+    monkeypatch.setattr(delimited, "rewritten", lambda *given: copied.append(given) or once(*given))
+    (tmp_path / "t.csv").write_text("a,b,y\n1,é,u\n2,à,v\n", encoding="latin-1")
+    file = nv.File(tmp_path / "t.csv", encoding="latin-1")
+    for _ in range(3):
+        assert pa.concat_tables(file.batches()).to_pydict()["b"] == ["é", "à"]
+    assert len(copied) == 1
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_wide_file_with_a_header_alone_has_no_rows(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(delimited, "WIDE", 2)
+    (tmp_path / "t.csv").write_text(f"a,b,c{end}")
+    file = nv.File(tmp_path / "t.csv")
+    assert list(file.batches()) == []
+    assert file.columns() == ("a", "b", "c")
+
+
+def test_names_may_be_longer_than_the_head_that_is_looked_at(tmp_path):
+    names = [f"{'a_long_name_of_a_column_':<60}{at}".replace(" ", "_") for at in range(1 + HEAD // 50)]
+    table = written(tmp_path / "t.csv", 3, len(names), names=names)
+    file = nv.File(tmp_path / "t.csv")
+
+    assert file.columns() == (*names, "label")
+    assert_array_equal(next(file.batches())[names[-1]].to_pylist(), table[:, -1])
+
+
+def counted(kind, columns, path):
+    """Return the instructions that counting a table of two classes takes, of this kind and of so many columns."""
+    X, y = pd.DataFrame(np.random.default_rng(0).normal(size=(20, columns))).add_prefix("n"), np.arange(20) % 2
+    if kind == "frame":
+        return instructions(lambda: nv.count(X, y))
+    write = {"csv": pd.DataFrame.to_csv, "parquet": pd.DataFrame.to_parquet}[kind]
+    write(X.assign(label=y), path, index=False)
+    return instructions(lambda: nv.count(path, target="label"))
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
+def test_the_work_of_counting_is_proportional_to_the_columns(kind, tmp_path):
+    """Were names listed again for every column, it would grow by the square of their number."""
+    few, many = (counted(kind, columns, tmp_path / f"{columns}.{kind}") for columns in (100, 400))
+    assert many < 4.4 * few

@@ -64,7 +64,7 @@ def is_picture(text: str, at: int, *, joined: bool = False) -> bool:
         return False
     if c in TABLE.EMOJI_SIGNS and not c.isalnum():
         return True
-    if is_mark(c) or c.isspace() or (is_word(c) and c != "ℹ") or ord(c) > 0x3299:
+    if is_mark(c) or c.isspace() or JOINERS.match(c) or (is_word(c) and c != "ℹ") or ord(c) > 0x3299:
         return False
     return then == "\ufe0f" or (joined and c in "↔↕")
 

@@ -78,7 +78,7 @@ def has_java() -> bool:
 
 
 def has_postgres() -> bool:
-    """Tell whether there is a PostgreSQL that tests can start; tests/postgres.py looks in the same places."""
+    """Tell whether there is a PostgreSQL that tests can start; tests/databases.py looks in the same places."""
     return bool(shutil.which("postgres") or any(Path("/usr/lib/postgresql").glob("*/bin/postgres")))
 
 

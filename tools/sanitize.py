@@ -14,7 +14,7 @@ import sys
 from machine import runtime
 
 KERNELS = ["tests/test_kernels.py", "tests/test_kernel_paths.py"]
-OTHERS = ["kernel_arguments", "counting", "moments", "text_codes", "tokens"]
+OTHERS = ["counting", "statistics", "text_codes", "tokens"]
 TESTS = {
     "address,undefined": [*KERNELS, *(f"tests/test_{name}.py" for name in OTHERS)],
     "thread": [*KERNELS, "tests/test_tokens.py", "-k", "threads"],

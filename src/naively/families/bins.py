@@ -174,7 +174,7 @@ def quantile_cuts(column: Floats, weights: Floats, bins: int | None = None) -> l
     """Return where to cut a column of numbers, so that about equally many fall into each bin."""
     finite = np.where(np.isfinite(column), column, np.nan)  # infinite numbers are refused when they are counted
     rows = float(weights[~np.isnan(finite)].sum())
-    most = bins or int(np.clip(rows / ROWS_OF_A_BIN, FEWEST, MOST))
+    most = bins or int(np.clip(rows / ROWS_OF_A_BIN + 1e-9, FEWEST, MOST))
     found: list[float] = _kernels.quantile_cuts(finite, weights, most, TINY, even=False).tolist()
     return found
 

@@ -128,7 +128,8 @@ def measured_column(column: Floats, weights: Floats, recipe: Recipe, cuts: Float
 def fine_bins(column: Floats, weights: Floats, recipe: Recipe) -> Floats:
     """Return the cuts of a column of numbers: quantiles, and more of them in the tails."""
     rows = float(weights[~np.isnan(column)].sum())
-    wanted = int(np.clip(rows / recipe.rows_per_bin, recipe.fewest_bins, recipe.most_bins))
+    # Weights that were scaled may add up to a whole number less a rounding error.
+    wanted = int(np.clip(rows / recipe.rows_per_bin + 1e-9, recipe.fewest_bins, recipe.most_bins))
     return _kernels.quantile_cuts(column, weights, wanted, halvings=recipe.tail_halvings, tail=recipe.tail_rows)
 
 

@@ -1,23 +1,20 @@
-"""Matrices of counts in the default model: their rows are texts, and their columns are words."""
+"""Sparse matrices: of counts, whose rows are texts, and of numbers, whose empty cells are zeros."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 import naively as nv
 from naively.errors import InvalidInput, UnreadableFile
+from naively.families import numbers as dense
 from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
 from naively.model.default.words import DocumentRows
-from naively.model.recipe import RECIPE
-from naively.stats import Axis, Counts, Table, WordTable
 
-from .test_word_coefficients import redundant_texts
+from .test_coefficients import redundant_texts
 
 
 def counts_of_words(rows: int = 500, words: int = 120, seed: int = 2):
@@ -61,15 +58,6 @@ def test_words_of_a_matrix_have_terms_and_coefficients_as_those_of_texts_have():
     assert nb.tuning_.learned.words
 
 
-def test_how_large_counts_are_matters_too():
-    """Every row holds every word; classes differ in how often alone."""
-    rng = np.random.default_rng(3)
-    y = rng.integers(0, 2, 400)
-    x = 1 + rng.poisson(np.where(y[:, None] == np.arange(6) % 2, 3.0, 1.0))
-    nb = nv.NaiveBayes().fit(sparse.csr_array(x[:200]), y[:200])
-    assert nb.score(sparse.csr_array(x[200:]), y[200:]) > 0.9
-
-
 # -- rows as texts -----------------------------------------------------------------------------------------------------
 
 
@@ -111,75 +99,7 @@ def test_a_matrix_may_lie_in_any_form(fitted, form):
     assert_allclose(nb.predict_proba(new), fitted.predict_proba(X), atol=1e-9)
 
 
-def test_what_is_chosen_on_some_rows_is_not_chosen_on_those_of_one_class(monkeypatch):
-    """Some rows follow from their content: whether the table is sorted by class or added up of parts."""
-    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, calibration_rows=100))
-    order, half = np.argsort(LABELS, kind="stable"), len(LABELS) // 2
-    nb, shuffled = (nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (order, slice(None)))
-    merged = nv.merge(*(nv.NaiveBayes().fit(X[at], LABELS[at]) for at in (slice(0, half), slice(half, None))))
-    assert_allclose(nb.predict_proba(X), shuffled.predict_proba(X), rtol=0, atol=1e-12)
-    assert_allclose(nb.predict_proba(X), merged.predict_proba(X), rtol=0, atol=1e-12)
-
-
-def test_a_weight_of_two_is_two_rows_and_one_of_zero_none():
-    weights = np.random.default_rng(5).integers(0, 4, len(LABELS))
-    often = np.repeat(np.arange(len(LABELS)), weights)
-    one = nv.NaiveBayes().fit(X, LABELS, sample_weight=weights.astype(float))
-    two = nv.NaiveBayes().fit(X[often], LABELS[often])
-    assert one.counts_ == two.counts_
-    assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=0.02)
-
-
-def test_words_that_are_set_in_another_form_have_their_textbook_score_alone():
-    for family in (nv.Words(complement=True), nv.Bernoulli()):
-        nb = nv.NaiveBayes(families={"X": family}).fit(X, LABELS)
-        assert set(weights_of(nb)) == {"vectors"}
-
-
-def test_counts_have_a_likelihood_next_to_their_words(fitted):
-    assert "counts" in weights_of(fitted)
-    assert "counts of X" in fitted.summary()
-
-
 # -- counts ------------------------------------------------------------------------------------------------------------
-
-
-def test_counts_say_how_much_cells_hold_and_in_how_many_rows_they_do(fitted):
-    table, x = fitted.counts_.columns["X"], X.toarray()
-    for k, label in enumerate(fitted.classes_):
-        assert_array_equal(table.n[k], x[label == LABELS].sum(axis=0))
-        assert_array_equal(table.n_texts[k], (x[label == LABELS] > 0).sum(axis=0))
-    assert table.values == Axis.numbered(120)
-
-
-def test_a_model_comes_back_from_its_file(fitted, tmp_path):
-    fitted.save(tmp_path / "m.parquet")
-    back = nv.load(tmp_path / "m.parquet")
-    assert back.counts_ == fitted.counts_
-    assert back.schema_ == fitted.schema_
-    assert_allclose(back.predict_proba(X), fitted.predict_proba(X), atol=1e-12)
-    back.save(tmp_path / "again.parquet")
-    assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "m.parquet").read_bytes()
-
-
-def test_counts_without_a_model_are_a_column_of_vectors():
-    counts = nv.count(X, LABELS)
-    nb = nv.NaiveBayes.from_counts(Counts(counts.classes, counts.rows, counts.columns), model="textbook")
-    assert nb.schema_["X"].type == "vector"
-    whole = nv.NaiveBayes(model="textbook").fit(X, LABELS)
-    assert_allclose(nb.predict_proba(X), whole.predict_proba(X), atol=1e-12)
-    assert_allclose(nb.partial_fit(X, LABELS).predict_proba(X).sum(axis=1), 1.0)
-
-
-def test_tables_of_counts_made_by_hand_go_on():
-    """Nobody counted the rows that hold a word: they are taken to hold it once."""
-    x = X.toarray()
-    table = Table(Axis(["no", "yes"]), Axis.numbered(120), [x[label == LABELS].sum(axis=0) for label in ("no", "yes")])
-    rows = [(label == LABELS).sum() for label in ("no", "yes")]
-    nb = nv.NaiveBayes.from_counts(Counts(["no", "yes"], rows, {"X": table}), model="textbook")
-    twice = nv.NaiveBayes(model="textbook").fit(sparse.vstack([X, X]).tocsr(), [*LABELS, *LABELS])
-    assert_allclose(nb.partial_fit(X, LABELS).predict_proba(X), twice.predict_proba(X), atol=1e-12)
-    assert isinstance(nb.counts_.columns["X"], WordTable)
 
 
 def test_a_file_whose_matrix_was_counted_as_texts_is_refused(fitted, tmp_path, monkeypatch):
@@ -199,3 +119,69 @@ def test_what_is_no_count_is_refused_before_anything_is_counted(fitted, bad):
     with pytest.raises(InvalidInput, match=rf"Row {row}, column 'X\[{x.indices[40]}\]'"):
         fitted.partial_fit(x, LABELS)
     assert fitted.counts_ == before
+
+
+# -- numbers of a sparse matrix, such as tf-idf, are those of the same matrix filled up --------------------------------
+
+TEXTS = [
+    "free money now",
+    "call me free",
+    "hello my friend",
+    "meeting at noon",
+    "free call",
+    "my friend hello noon",
+] * 8
+SPAM_OR_HAM = ["spam", "spam", "ham", "ham", "spam", "ham"] * 8
+TFIDF = TfidfVectorizer().fit_transform(TEXTS)
+FAMILIES = {"gaussian": nv.Gaussian(), "wide": nv.Gaussian(epsilon=0.01), "poisson": nv.Poisson()}
+
+
+@pytest.fixture
+def few_rows_at_a_time(monkeypatch):
+    """So that a matrix comes in several pieces."""
+    monkeypatch.setattr(dense, "DENSE", 5 * TFIDF.shape[1])
+    monkeypatch.setattr("naively.counting.arrays.DENSE", 5 * TFIDF.shape[1])
+
+
+def both(family, **settings):
+    sparsely = nv.NaiveBayes(families={"X": family}, **settings).fit(TFIDF, SPAM_OR_HAM)
+    return sparsely, nv.NaiveBayes(families={"X": family}, **settings).fit({"X": TFIDF.toarray()}, SPAM_OR_HAM)
+
+
+@pytest.mark.usefixtures("few_rows_at_a_time")
+@pytest.mark.parametrize("model", ["textbook", "auto"])
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_empty_cells_are_zeros(family, model):
+    a, b = both(FAMILIES[family], model=model)
+    assert a.counts_.agrees(b.counts_)
+    filled = {"X": TFIDF.toarray()}
+    assert np.allclose(a.predict_proba(TFIDF), b.predict_proba(filled), atol=1e-9)
+    assert np.allclose(a.score_samples(TFIDF), b.score_samples(filled))
+    assert np.allclose(a.explain(TFIDF).scores, b.explain(filled).scores)
+    assert a.leave_one_out(TFIDF, SPAM_OR_HAM).log_loss == pytest.approx(
+        b.leave_one_out(filled, SPAM_OR_HAM).log_loss, rel=1e-9
+    )
+
+
+@pytest.mark.usefixtures("few_rows_at_a_time")
+def test_weights_and_forgetting():
+    twice = sparse.vstack([TFIDF, TFIDF]).tocsr()
+    heavy = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(
+        TFIDF, SPAM_OR_HAM, sample_weight=np.full(48, 2.0)
+    )
+    nb = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(twice, SPAM_OR_HAM * 2)
+    assert heavy.counts_.agrees(nb.counts_)
+    assert nb.forget(TFIDF, SPAM_OR_HAM).counts_.agrees(
+        nv.NaiveBayes(families={"X": "gaussian"}).fit(TFIDF, SPAM_OR_HAM).counts_
+    )
+
+
+@pytest.mark.usefixtures("few_rows_at_a_time")
+def test_what_is_too_large_is_refused_before_anything_is_counted():
+    nb = nv.NaiveBayes(families={"X": "gaussian"}, model="textbook").fit(TFIDF, SPAM_OR_HAM)
+    before, bad = nb.counts_, TFIDF.copy()
+    bad.data[40] = np.inf
+    row = int(np.searchsorted(bad.indptr, 40, side="right")) - 1
+    with pytest.raises(InvalidInput, match=rf"Row {row}, column 'X\[{bad.indices[40]}\]' holds inf"):
+        nb.partial_fit(bad, SPAM_OR_HAM)
+    assert nb.counts_ == before
