@@ -121,7 +121,7 @@ def test_settings_are_read_set_and_shown_without_an_import():
         "found += [nb.set_params(model='auto') is nb and nb.model == nb.get_params()['model'] == 'auto']\n"
         "print(json.dumps([found, 'sklearn' in sys.modules]))"
     )
-    assert fresh(program) == [False, True, True]
+    assert fresh(program) == [[True, True, True], False]
 
 
 def test_a_setting_that_is_none_is_refused():

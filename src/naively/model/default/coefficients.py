@@ -296,6 +296,7 @@ def layout_of(counts: TermCounts, rows: FittingRows, pairs: PairColumns, gains: 
     def affordable(sizes: Longs) -> int:
         return min(int((np.cumsum(sizes) <= room).sum()), recipe.most_tables)
 
+    pairs = pairs if len(gains) else PairColumns(*np.zeros((2, 0), dtype=np.int64))  # pairs may be excluded
     order, sizes = np.lexsort((pairs.second, pairs.first, -gains)), np.diff(grid.offsets)
     order = order[: affordable((sizes[pairs.first] * sizes[pairs.second])[order])]
     chosen = np.stack([pairs.first[order], pairs.second[order]], axis=1)
