@@ -52,6 +52,7 @@ def register_onnx_converters() -> None:
     """
     try:
         from skl2onnx import update_registered_converter
+        from skl2onnx._supported_operators import sklearn_classifier_list
         from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
     except ImportError:
         raise NotInstalled("Converting classifiers needs the library skl2onnx", "onnx") from None
@@ -60,6 +61,8 @@ def register_onnx_converters() -> None:
     for kind in (BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes):
         alias, shapes = f"Naively{kind.__name__}", calculate_linear_classifier_output_shapes
         update_registered_converter(kind, alias, shapes, convert_classifier, options=OPTIONS)
+    if NaiveBayes not in sklearn_classifier_list:  # skl2onnx knows other classifiers by their base class
+        sklearn_classifier_list.append(NaiveBayes)
 
 
 def convert_classifier(scope: Scope, operator: Operator, container: Container) -> None:
