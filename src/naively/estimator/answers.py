@@ -31,15 +31,14 @@ Source: TypeAlias = Frame | Sequence[Mapping[str, object]]
 def predict_rows(fitted: FittedClassifier, X: TableLike, figures: Callable[..., AnyArray]) -> AnyArray:
     """Return figures of all rows, by a method of `AdditiveModel`; rows of files are read a block at a time."""
     model = fitted.model
+    file = None if type(X) is dict else _file_of_rows(X, model)  # single rows are the quickest questions
+    if file is not None:
+        blocks = each_block(
+            file, model.schema, lambda table: predict_rows(fitted, table, figures), fitted.parameters.n_jobs
+        )
+        return np.concatenate(blocks)
     few = few_rows(X, model.schema) if model.single else None
-    if few is not None:
-        return model.answer(figures, few, 1)
-    file = _file_of_rows(X, model)
-    if file is None:
-        return model.answer(figures, *_frame_of_rows(fitted, X))
-    return np.concatenate(
-        each_block(file, model.schema, lambda table: predict_rows(fitted, table, figures), fitted.parameters.n_jobs)
-    )
+    return model.answer(figures, *(_frame_of_rows(fitted, X) if few is None else (few, 1)))
 
 
 def probabilities_of(fitted: FittedClassifier, X: TableLike) -> Floats:
