@@ -21,14 +21,14 @@ def product(a: AnyArray, b: AnyArray) -> AnyArray:
     kind: type = np.float32 if a.dtype == b.dtype == np.float32 else np.float64
     a, b = np.asarray(a, kind), np.asarray(b, kind)
     if a.ndim == b.ndim == 2:  # the usual case, and often a small one
-        found: AnyArray = np.empty((a.shape[0], b.shape[1]), kind)
-        _kernels.multiply(a[None], b[None], found[None], False, threads_here())
-        return found
+        result: AnyArray = np.empty((a.shape[0], b.shape[1]), kind)
+        _kernels.multiply(a[None], b[None], result[None], False, threads_here())
+        return result
     if b.ndim == 1:
         lines = np.atleast_2d(a)
-        found = np.empty(lines.shape[0], kind)
-        _kernels.multiply_vector(lines, np.ascontiguousarray(b), found, threads_here())
-        return found if a.ndim > 1 else found[0]
+        result = np.empty(lines.shape[0], kind)
+        _kernels.multiply_vector(lines, np.ascontiguousarray(b), result, threads_here())
+        return result if a.ndim > 1 else result[0]
     rows, columns = np.atleast_2d(a), b
     count = max(rows.shape[0] if rows.ndim == 3 else 1, columns.shape[0] if columns.ndim == 3 else 1)
     rows, columns = (np.broadcast_to(part, (count, *part.shape[-2:])) for part in (rows, columns))
@@ -72,9 +72,9 @@ def cholesky(a: Floats) -> Floats | None:
 
 def solve_by_root(root: Floats, b: Floats) -> Floats:
     """Return x with L·Lᵀ·x = b, given L."""
-    found = np.array(b, np.float64, order="C")
-    _kernels.solve_cholesky(root, found)
-    return found
+    result = np.array(b, np.float64, order="C")
+    _kernels.solve_cholesky(root, result)
+    return result
 
 
 def leading_eigenvectors(a: Floats, most: int) -> tuple[Floats, Floats]:

@@ -156,8 +156,8 @@ def quotas(root: Path, group: list[str]) -> list[float]:
         return []
     base = root if not controllers else root / "cpu"
     places = [base / path.strip("/"), *(base / path.strip("/")).parents]
-    found = (quota(place) for place in places if place == base or base in place.parents)
-    return [limit for limit in found if limit is not None]
+    result = (quota(place) for place in places if place == base or base in place.parents)
+    return [limit for limit in result if limit is not None]
 
 
 def quota(place: Path) -> float | None:

@@ -76,8 +76,8 @@ def check_column(name: str, accumulator: AnyAccumulator, x: Matrix, rows: int) -
     """Refuse a matrix that its accumulator cannot count."""
     wanted = (rows, accumulator.width)
     if x is None or x.shape != wanted:
-        found = "nothing" if x is None else f"shape {x.shape}"
-        raise InvalidInput(f"Column {name!r} needs shape {wanted}; found {found}.", column=name)
+        result = "nothing" if x is None else f"shape {x.shape}"
+        raise InvalidInput(f"Column {name!r} needs shape {wanted}; found {result}.", column=name)
     if x.dtype.kind not in "biuf":
         raise InvalidInput(f"Column {name!r} holds {x.dtype}; convert it to numbers first.", column=name)
     if isinstance(accumulator, TableAccumulator):
@@ -316,11 +316,11 @@ def wide_cells(
     values = frame.columns[column.name]
     if reader is not None and isinstance(values, ColumnValues):
         key = (id(values), id(reader), len(reader), begin, end, threads)
-        found = READ_TEXTS.get(key)
-        if found is None or found.source is not values:
-            found = TextRows(reader, values.prose(column, begin, end), begin, threads, source=values)
-            READ_TEXTS[key] = found
-        return found
+        result = READ_TEXTS.get(key)
+        if result is None or result.source is not values:
+            result = TextRows(reader, values.prose(column, begin, end), begin, threads, source=values)
+            READ_TEXTS[key] = result
+        return result
     return kernel_matrix(distinct_cells(frame.vectors(column.name)[begin:end]))
 
 

@@ -77,11 +77,11 @@ class CountsCache:
         if not place.exists():
             return None
         try:
-            found = model_file.read_model(place)
+            result = model_file.read_model(place)
         except UnreadableFile:
             return None  # counted anew
-        same = found.about.get("mark") == self.mark and found.about.get("file") == file_fingerprint(path)
-        return found if same else None
+        same = result.about.get("mark") == self.mark and result.about.get("file") == file_fingerprint(path)
+        return result if same else None
 
     def entry(self, path: str, noted: JsonObject, before: JsonObject) -> JsonObject:
         """Return what is written beside the counts of a file, unless it changed while it was read."""
@@ -134,12 +134,17 @@ def file_fingerprint(path: str) -> JsonObject:
     """Return what tells whether a file changed: its size, its time, and a hash of pieces all over it."""
     place = Path(path)
     stat = place.stat()
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     with place.open("rb") as file:
-        for at in range(PIECES):
-            file.seek(at * max(stat.st_size - PIECE, 0) // (PIECES - 1))
-            found.update(file.read(PIECE))
-    return {"path": os.path.realpath(path), "size": stat.st_size, "time": stat.st_mtime_ns, "sha256": found.hexdigest()}
+        for index in range(PIECES):
+            file.seek(index * max(stat.st_size - PIECE, 0) // (PIECES - 1))
+            result.update(file.read(PIECE))
+    return {
+        "path": os.path.realpath(path),
+        "size": stat.st_size,
+        "time": stat.st_mtime_ns,
+        "sha256": result.hexdigest(),
+    }
 
 
 def sha256_of(data: bytes) -> str:

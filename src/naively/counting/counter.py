@@ -158,11 +158,11 @@ class TableCounter:
         threads: int,
     ) -> None:
         """Count each row of a block with the counter of its fold; the counters have the same codes as this one."""
-        for at, counter in enumerate(counters):
+        for index, counter in enumerate(counters):
             if folds is None:
                 counter._add_encoded(*block, y, weights, threads)
                 continue
-            rows = np.flatnonzero(folds == at)
+            rows = np.flatnonzero(folds == index)
             own = None if weights is None else weights[rows]
             try:
                 counter._add_encoded(*block.take(rows), y[rows], own, threads)
@@ -310,11 +310,11 @@ class TableCounter:
         self.make_room()
         classes = list(self.classes.places)
         seen = self.numbers.value(Axis(classes), classes).n.sum(axis=0) if self.of_numbers else np.zeros(0)
-        found = [column.name for column, n in zip(self.of_numbers, seen.tolist(), strict=True) if not n]
-        for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
-            if not self.labels.part(at, len(words), len(classes))[1:].any():
-                found.append(column.name)
-        return [name for name in self.schema.names if name in found]
+        result = [column.name for column, n in zip(self.of_numbers, seen.tolist(), strict=True) if not n]
+        for index, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
+            if not self.labels.part(index, len(words), len(classes))[1:].any():
+                result.append(column.name)
+        return [name for name in self.schema.names if name in result]
 
     def drop_types(self, *named: Container[str]) -> None:
         """Take columns without any value for empty ones, unless somebody named what they are."""
@@ -331,9 +331,9 @@ class TableCounter:
         other.make_room()
         classes = len(self.classes)
         self.rows[:classes] += other.rows[:classes]
-        for at, words in enumerate(self.words):
-            part = self.labels.part(at, len(words), classes)
-            part += other.labels.part(at, len(words), classes)
+        for index, words in enumerate(self.words):
+            part = self.labels.part(index, len(words), classes)
+            part += other.labels.part(index, len(words), classes)
         axis = Axis.numbered(classes)
         both = self.numbers.value(axis, axis.labels) + other.numbers.value(axis, axis.labels)
         self.numbers.take(both, axis.labels)
@@ -348,8 +348,8 @@ class TableCounter:
             counter.make_room()
         classes, axis = len(self.classes), Axis.numbered(len(self.classes))
         rest.rows[:classes] = subtract(self.rows[:classes], part.rows[:classes])
-        for at, words in enumerate(self.words):
-            size = (at, len(words), classes)
+        for index, words in enumerate(self.words):
+            size = (index, len(words), classes)
             rest.labels.part(*size)[:] = subtract(self.labels.part(*size), part.labels.part(*size))
         both = self.numbers.value(axis, axis.labels) - part.numbers.value(axis, axis.labels)
         rest.numbers.take(both, axis.labels)
@@ -367,13 +367,15 @@ class TableCounter:
         axis = Axis(seen, self.declared)
         rows = np.zeros(len(axis))
         rows[axis.places(seen)] = self.rows[: len(seen)]
-        found: dict[str, ColumnStatistic] = {}
-        for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
-            found[column.name] = self.labels.table(at, words, seen, axis, declared_levels(column))
+        result: dict[str, ColumnStatistic] = {}
+        for index, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
+            result[column.name] = self.labels.table(index, words, seen, axis, declared_levels(column))
         moments = self.numbers.value(axis, seen)
-        found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
-        found |= {name: vectors.value(axis, seen) for name, vectors in self.vectors.items()}
-        columns = {name: found[name] for name in self.schema.names if name in found}
+        result |= {
+            column.name: moments_of_column(moments, index, column.name) for index, column in enumerate(self.of_numbers)
+        }
+        result |= {name: vectors.value(axis, seen) for name, vectors in self.vectors.items()}
+        columns = {name: result[name] for name in self.schema.names if name in result}
         return Counts(axis, rows, columns, self.schema)
 
     @classmethod
@@ -387,10 +389,10 @@ class TableCounter:
             words.codes(counts.columns[column.name].values.labels)
         counter.make_room()
         counter.rows[counter.classes.codes(classes)] = counts.rows
-        for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
+        for index, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
             table = counts.columns[column.name]
             place = np.ix_(words.codes(table.values.labels), counter.classes.codes(table.classes.labels))
-            counter.labels.part(at, len(words), len(seen))[place] = table.n.T
+            counter.labels.part(index, len(words), len(seen))[place] = table.n.T
         if counter.of_numbers:
             counter.numbers.take(
                 joined_moments([counts.columns[column.name] for column in counter.of_numbers], counts.classes), seen

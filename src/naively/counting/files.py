@@ -184,8 +184,8 @@ class FileRows:
         counter, sums, rows = TableCounter(Schema(())), np.zeros(0), 0
         self.passes = self.passes[0], self.passes[1] + 1
         for part in self.labelled(counter, range(len(self.source.paths)), allowed(None)):
-            found = np.bincount(part.y, part.own, len(counter.classes)).astype(np.float64)
-            sums = found + np.append(sums, np.zeros(len(found) - len(sums)))
+            result = np.bincount(part.y, part.own, len(counter.classes)).astype(np.float64)
+            sums = result + np.append(sums, np.zeros(len(result) - len(sums)))
             rows += len(part.y) if part.own is None else int(np.count_nonzero(part.own))
             self.rows += len(part.y)
             self.report_progress(part)
@@ -322,13 +322,13 @@ class FileRows:
         """Report the progress as complete, where fewer passes were needed than expected."""
         before, self.passes = self.passes[1], (self.passes[0], self.passes[0] + 1)
         if self.progress is not None and self.passes[1] < before:
-            done = self.passes[1] * sum(self.source.bytes(at) for at in range(len(self.source.paths)))
+            done = self.passes[1] * sum(self.source.bytes(index) for index in range(len(self.source.paths)))
             self.progress(self.rows, done, done or None)
 
     def report_progress(self, part: LabeledBlock) -> None:
         """Report the progress of reading, if there is a callback."""
         if self.progress is not None:
-            sizes = [self.source.bytes(at) for at in range(len(self.source.paths))]
+            sizes = [self.source.bytes(index) for index in range(len(self.source.paths))]
             here = min(int(self.source.row_bytes(part.file) * (part.begin + part.frame.rows)), sizes[part.file])
             before, passes = self.passes
             done = before * sum(sizes) + sum(sizes[: part.file]) + here

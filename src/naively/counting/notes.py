@@ -42,10 +42,10 @@ def hints_of(counter: TableCounter, source: Frame | None) -> tuple[Message, ...]
     rows = float(counter.rows.sum())
     if source is None:
         return ()
-    found: list[tuple[Said, str]] = [(remark_empty, name) for name in counter.without_values()]
+    result: list[tuple[Said, str]] = [(remark_empty, name) for name in counter.without_values()]
     if rows >= ENOUGH:
-        found += [*found_in_labels(counter, rows), *found_in_numbers(counter, source)]
-    return tuple(grouped_remarks(found))
+        result += [*found_in_labels(counter, rows), *found_in_numbers(counter, source)]
+    return tuple(grouped_remarks(result))
 
 
 def grouped_remarks(found: Sequence[tuple[Said, str]]) -> list[Message]:
@@ -85,27 +85,27 @@ def about_labels(counter: TableCounter, rows: float) -> list[Message]:
 
 def found_in_labels(counter: TableCounter, rows: float) -> list[tuple[Said, str]]:
     """Return what is to be said of columns of labels, with their names."""
-    found: list[tuple[Said, str]] = []
-    for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
-        seen = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
+    result: list[tuple[Said, str]] = []
+    for index, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
+        seen = counter.labels.part(index, len(words), len(counter.classes)).sum(axis=1)
         values, labels = int((seen[1:] > 0).sum()), list(words.places)  # without the missing ones
         own = values > 0.9 * (rows - seen[0]) and column.type == "text"
         if values == 1 and seen[0] == 0:
-            found.append((remark_constant, column.name))
+            result.append((remark_constant, column.name))
         elif column.type == "text" and (unclear := unclear_numbers(column.name, labels, seen)):
-            found.append((partial(remark_found, unclear), column.name))
+            result.append((partial(remark_found, unclear), column.name))
         elif own and most_are(labels, is_sentence):
-            found.append((remark_sentences, column.name))
+            result.append((remark_sentences, column.name))
         elif own and most_are(labels, is_amount):
-            found.append((remark_amounts, column.name))
+            result.append((remark_amounts, column.name))
         elif own:
-            found.append((remark_identifiers, column.name))
-    return found
+            result.append((remark_identifiers, column.name))
+    return result
 
 
 def found_in_numbers(counter: TableCounter, frame: Frame) -> list[tuple[Said, str]]:
     """Return what is to be said of columns of numbers, with their names."""
-    found: list[tuple[Said, str]] = []
+    result: list[tuple[Said, str]] = []
     different: dict[str, int] = {}
     where = f" in the first {LOOKED_AT:,} rows" if float(counter.rows.sum()) > LOOKED_AT else ""
 
@@ -129,10 +129,10 @@ def found_in_numbers(counter: TableCounter, frame: Frame) -> list[tuple[Said, st
         numbers = values.numbers(0, min(frame.rows, LOOKED_AT))
         different[column.name] = len(np.unique(numbers[~np.isnan(numbers)]))
         if different[column.name] == 1 and not varies:
-            found.append((remark_constant, column.name))
+            result.append((remark_constant, column.name))
         elif column.type == "whole" and 2 < different[column.name] <= FEW and column.family.name == "gaussian":
-            found.append((codes, column.name))
-    return found
+            result.append((codes, column.name))
+    return result
 
 
 def do_vary(counter: TableCounter) -> list[bool]:
@@ -317,13 +317,13 @@ def unclear_numbers(name: str, labels: list[Label], seen: Floats) -> Message | N
     numbers = [label for label, _ in some if LIKELY.fullmatch(label)]
     if not numbers:
         return None
-    if len(numbers) == len(some) and isinstance(found := notation(arrow_strings(numbers)), Unclear):
+    if len(numbers) == len(some) and isinstance(result := notation(arrow_strings(numbers)), Unclear):
         return Message(
-            f"{name!r} holds numbers such as {found.example!r}, and nothing shows what {found.sign!r} means, so that "
+            f"{name!r} holds numbers such as {result.example!r}, and nothing shows what {result.sign!r} means, so that "
             "they are taken as labels. Convert the column, or read the file with ",
-            Setting("thousands", found.sign),
+            Setting("thousands", result.sign),
             " or ",
-            Setting("decimal", found.sign),
+            Setting("decimal", result.sign),
         )
     plain = [(label, n) for label, n in some if number_from(label, USUAL) is None]
     if any(LIKELY.fullmatch(label) for label, _ in plain):

@@ -389,8 +389,8 @@ def narrow_counts(counter: TableCounter) -> Counts:
     counts = counter.value()
     columns: list[Column] = [*counter.of_labels, *counter.of_numbers]
     names = {column.name for column in columns}
-    found = {name: statistic for name, statistic in counts.columns.items() if name in names}
-    return Counts(counts.classes, counts.rows, found, counter.schema.only(names))
+    result = {name: statistic for name, statistic in counts.columns.items() if name in names}
+    return Counts(counts.classes, counts.rows, result, counter.schema.only(names))
 
 
 def sample_to_bytes(sample: Sample) -> bytes:

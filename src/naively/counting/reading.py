@@ -62,16 +62,16 @@ def labeled_rows(
     if alone and target is None and is_label(y) and few_rows(X, schema) is not None:
         y = [y]  # one row, one label
     n = source.rows
-    found = no_labels(n) if y is None and unlabelled == "keep" else target_of(y)
+    result = no_labels(n) if y is None and unlabelled == "keep" else target_of(y)
     if not n:
         raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
     if not source.names:
         raise InvalidInput(f"Found array with 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
-    if found.rows != n:
+    if result.rows != n:
         raise InvalidInput(
-            f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
+            f"Found input variables with inconsistent numbers of samples: {n} rows and {result.rows} labels."
         )
-    return with_labels_only(Rows(source, found, checked_row_weights(weights, n), target), unlabelled)
+    return with_labels_only(Rows(source, result, checked_row_weights(weights, n), target), unlabelled)
 
 
 def whole_stream(file: File) -> pa.Table:
@@ -129,9 +129,9 @@ def split_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, F
     rest, _ = split_column(frame, name)
     values = frame.columns[name]
     if not isinstance(values, ColumnValues) or values.type not in ("number", "whole", "boolean", None):
-        found = NOUNS[values.type] if isinstance(values, ColumnValues) and values.type else "vectors"
+        result = NOUNS[values.type] if isinstance(values, ColumnValues) and values.type else "vectors"
         raise InvalidInput(
-            f"The column {name!r} of the weights holds {found}; a row weighs a number of 0 or more.", column=name
+            f"The column {name!r} of the weights holds {result}; a row weighs a number of 0 or more.", column=name
         )
     weights = np.asarray(values.numbers(0, frame.rows), dtype=np.float64)
     return rest, weights_of_column(weights, name)

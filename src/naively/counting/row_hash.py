@@ -53,19 +53,19 @@ class RowHasher:
 
         Without weights, each row has 1. They may be put into zeros that are given.
         """
-        found, base = np.zeros(len(y), dtype=np.uint64) if out is None else out, WEIGHT_OF_ONE
+        result, base = np.zeros(len(y), dtype=np.uint64) if out is None else out, WEIGHT_OF_ONE
         if block.numbers is not None:
-            _kernels.hash_numbers(kernel_matrix(block.numbers), self._factors, found, threads)
+            _kernels.hash_numbers(kernel_matrix(block.numbers), self._factors, result, threads)
         for name, vectors in block.vectors.items():
             if isinstance(vectors, TextRows):
-                found += mix_hashes(vectors.hashes() + hash_of_text(name))
+                result += mix_hashes(vectors.hashes() + hash_of_text(name))
             else:
-                found += vector_hashes(vectors, name)
+                result += vector_hashes(vectors, name)
         if weights is not None:
-            found += number_hashes(weights[:, None], multipliers(WEIGHT, 1))
+            result += number_hashes(weights[:, None], multipliers(WEIGHT, 1))
             base = 0
         if y.dtype == np.uint64:
-            found += y
+            result += y
             classes, of_class = np.zeros(len(y), dtype=np.int32), np.zeros(1, dtype=np.uint64)
         else:  # a row without a label has code -1; while no row has one, all codes are 0
             of_class = np.append(self._known(CLASS, self.counter.classes.places), np.uint64(0))
@@ -74,8 +74,8 @@ class RowHasher:
                 classes = np.where(classes < 0, np.int32(len(of_class) - 1), classes)
         codes = np.empty((len(y), 0), dtype=np.int32) if block.codes is None else block.codes
         offsets, table = self._tables() if codes.shape[1] else NO_TABLES
-        _kernels.hash_codes(codes, offsets, table, classes, of_class, base, found, threads)
-        return found
+        _kernels.hash_codes(codes, offsets, table, classes, of_class, base, result, threads)
+        return result
 
     @cached_property
     def _factors(self) -> Hashes:
@@ -109,26 +109,26 @@ def target_hashes(target: Target, counter: TableCounter) -> Codes | Hashes:
     if proportions is None:
         return np.append(counter.classes.codes(target.labels), counter.classes.code(None))[target.codes]
     known = label_hashes(CLASS, target.labels)
-    found, likely = number_hashes(proportions, known | np.uint64(1)), proportions.argmax(axis=1)
-    alone = ((proportions != 0).sum(axis=1) == 1) & (proportions[np.arange(len(found)), likely] == 1)
-    return np.where(alone, known[likely], found)
+    result, likely = number_hashes(proportions, known | np.uint64(1)), proportions.argmax(axis=1)
+    alone = ((proportions != 0).sum(axis=1) == 1) & (proportions[np.arange(len(result)), likely] == 1)
+    return np.where(alone, known[likely], result)
 
 
 def frame_hashes(hasher: RowHasher, frame: Frame, y: Codes | Hashes, weights: Floats | None, threads: int) -> Hashes:
     """Return the hash of each row of a frame."""
-    found = np.zeros(frame.rows, dtype=np.uint64)  # there may be no row: all were forgotten
+    result = np.zeros(frame.rows, dtype=np.uint64)  # there may be no row: all were forgotten
     for begin in range(0, frame.rows, BLOCK):
         rows = slice(begin, min(begin + BLOCK, frame.rows))
         block = hasher.counter.encoded(frame, rows.start, rows.stop, threads)
-        hasher.hashes(block, y[rows], None if weights is None else weights[rows], threads, found[rows])
-    return found
+        hasher.hashes(block, y[rows], None if weights is None else weights[rows], threads, result[rows])
+    return result
 
 
 def number_hashes(numbers: AnyArray, by: Hashes, threads: int = 1) -> Hashes:
     """Return a number for each row of a matrix, by a factor for each column; a cell of 0 adds nothing."""
-    found = np.zeros(len(numbers), dtype=np.uint64)
-    _kernels.hash_numbers(kernel_matrix(numbers), by, found, threads)
-    return found
+    result = np.zeros(len(numbers), dtype=np.uint64)
+    _kernels.hash_numbers(kernel_matrix(numbers), by, result, threads)
+    return result
 
 
 def vector_hashes(vectors: Matrix, name: str = "") -> Hashes:
@@ -141,8 +141,8 @@ def sparse_hashes(numbers: sparse.csr_array, by: Hashes) -> Hashes:
     """Return the same of a sparse matrix."""
     cells = folded_bits(numbers.data) * by[numbers.indices]
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(cells, dtype=np.uint64)])
-    found: Hashes = sums[numbers.indptr[1:]] - sums[numbers.indptr[:-1]]
-    return found
+    result: Hashes = sums[numbers.indptr[1:]] - sums[numbers.indptr[:-1]]
+    return result
 
 
 def folded_bits(numbers: AnyArray) -> Hashes:
@@ -164,8 +164,8 @@ def multipliers(name: str | int, width: int) -> Hashes:
 
 def label_hashes(name: str | int, labels: Iterable[Label]) -> Hashes:
     """Return a number for each label of a column."""
-    found = np.array([hash_of_text(text_of_label(label)) for label in labels], dtype=np.uint64)
-    return mix_hashes(found + hash_of_text(name))
+    result = np.array([hash_of_text(text_of_label(label)) for label in labels], dtype=np.uint64)
+    return mix_hashes(result + hash_of_text(name))
 
 
 def hash_of_text(text: str | int) -> np.uint64:
@@ -212,9 +212,9 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int, w
     hashed = np.zeros(frame.rows, dtype=np.uint64)
     for columns in number_blocks(numbers):
         hashed += mix_hashes(range_parts(columns)).sum(axis=1, dtype=np.uint64)
-    for at in range(codes.shape[1]):
-        seen = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
-        hashed += mix_hashes(np.asarray(np.minimum(seen * PARTS + SHIFT, 2.0**60), dtype=np.uint64))[codes[:, at]]
+    for index in range(codes.shape[1]):
+        seen = counter.labels.part(index, len(counter.words[index]), len(counter.classes)).sum(axis=1)
+        hashed += mix_hashes(np.asarray(np.minimum(seen * PARTS + SHIFT, 2.0**60), dtype=np.uint64))[codes[:, index]]
     for name in counter.readers:
         hashed += text_hashes(frame.columns[name].prose(counter.schema[name], 0, frame.rows))
     for column in counter.of_vectors:
@@ -246,8 +246,8 @@ def ranks_of_alike(numbers: Floats, hashed: Hashes) -> Hashes:
     _, which, times = np.unique(hashed, return_inverse=True, return_counts=True)
     alike = np.flatnonzero(times[which] > 1)
     for column in numbers.T if len(alike) else ():
-        found, rank = np.unique(column[alike], return_inverse=True)
-        last = int(np.count_nonzero(~np.isnan(found))) - 1
+        result, rank = np.unique(column[alike], return_inverse=True)
+        last = int(np.count_nonzero(~np.isnan(result))) - 1
         middle = np.fmin.reduce(column) / 2 + np.fmax.reduce(column) / 2
         low, high = np.count_nonzero(column < middle), np.count_nonzero(column > middle)
         back = last - rank

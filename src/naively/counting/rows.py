@@ -45,8 +45,8 @@ def with_word_pairs(schema: Schema, size: Callable[[str], float]) -> Schema:
 
 def uncut_columns(schema: Schema) -> tuple[Column, ...]:
     """Return the columns of bins without cuts, as columns of numbers."""
-    found = (column for column in schema if isinstance(column.family, Bins) and column.family.cuts is None)
-    return tuple(replace(column, family=Gaussian()) for column in found)
+    result = (column for column in schema if isinstance(column.family, Bins) and column.family.cuts is None)
+    return tuple(replace(column, family=Gaussian()) for column in result)
 
 
 def with_cuts(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:

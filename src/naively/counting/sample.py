@@ -399,12 +399,12 @@ def remaining_copies(known: Hashes, copies: Longs | None, gone: Hashes) -> tuple
         left[rank < taken] = 0
         there = np.searchsorted(known, gone, side="right") - np.searchsorted(known, gone)
     else:
-        found, times = np.unique(gone, return_counts=True)
+        result, times = np.unique(gone, return_counts=True)
         taken = np.zeros(len(known), dtype=np.int64)
-        same = np.isin(found, known)
-        taken[np.searchsorted(known, found[same])] = times[same]
+        same = np.isin(result, known)
+        taken[np.searchsorted(known, result[same])] = times[same]
         left = copies - taken
         place = np.minimum(np.searchsorted(known, gone), max(len(known) - 1, 0))
         there = np.where(np.isin(gone, known), copies[place] if len(copies) else 0, 0)
-    found, which, times = np.unique(gone, return_inverse=True, return_counts=True)
+    result, which, times = np.unique(gone, return_inverse=True, return_counts=True)
     return left, gone[there < times[which]]

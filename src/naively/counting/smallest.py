@@ -25,8 +25,8 @@ def smallest_places(hashes: Hashes, most: int, weights: Floats | None = None) ->
     [2, 0, 4]
     """
     there = None if weights is None or weights.all() else np.flatnonzero(weights > 0)
-    found = hashes if there is None else hashes[there]
-    near = places_of_contents(found, most)
+    result = hashes if there is None else hashes[there]
+    near = places_of_contents(result, most)
     near = near[proportional_copies(np.ones(len(near), dtype=np.int64), most) > 0]
     return near if there is None else there[near]
 

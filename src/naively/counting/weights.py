@@ -74,9 +74,9 @@ def with_class_weights(rows: Rows, weights: ByClass | None) -> Rows:
     product = np.append(factors, 1.0)[rows.target.codes]  # code -1, a row without a label, takes the last
     product = product if rows.weights is None else product * rows.weights
     if not product.any() or product.max() > MOST_WEIGHT:
-        found = "nothing" if not product.any() else f"{product.max():g}"
+        result = "nothing" if not product.any() else f"{product.max():g}"
         raise InvalidInput(
-            "With ", Setting("class_weight", dict(weights)), f" a row weighs {found}; give other weights."
+            "With ", Setting("class_weight", dict(weights)), f" a row weighs {result}; give other weights."
         )
     return replace(rows, weights=product, by_class=weights, own=rows.own_weights)
 
@@ -103,9 +103,9 @@ def set_file_weights(
     normalize = normalize and rows.weight is not None
     if not (normalize or isinstance(setting, str)):
         return
-    found = rows.survey()
-    labels, sums = list(found.weights), np.array(list(found.weights.values()))
-    rows.scale = found.rows / float(sums.sum()) if normalize else 1.0
+    result = rows.survey()
+    labels, sums = list(result.weights), np.array(list(result.weights.values()))
+    rows.scale = result.rows / float(sums.sum()) if normalize else 1.0
     if isinstance(setting, str):
         rows.by_class = class_weights(setting, labels, sums)
 

@@ -113,8 +113,8 @@ def without_value(texts: pa.Array, written: CellFormat, *, loose: bool) -> pa.Ar
         return is_one_of(texts, exact_names(written))
     trimmed, named = pc.utf8_trim_whitespace(texts), written.missing or ()
     usual = tuple(LOOSE) if written.missing is None or AND_USUAL in named else ()
-    found = is_one_of(pc.utf8_lower(trimmed), usual)
-    return pc.or_(found, pc.or_(is_one_of(texts, named), is_one_of(trimmed, named))) if named else found
+    result = is_one_of(pc.utf8_lower(trimmed), usual)
+    return pc.or_(result, pc.or_(is_one_of(texts, named), is_one_of(trimmed, named))) if named else result
 
 
 def is_one_of(texts: pa.Array, names: tuple[str, ...]) -> pa.Array:
@@ -130,11 +130,11 @@ def arrow_names(names: tuple[str, ...], kind: pa.DataType) -> pa.Array:
 
 def tally(texts: pa.Array, holds_none: pa.Array | None = None) -> Counter[str]:
     """Return how often each text that stands for no value occurs, given which do; an empty cell is ''."""
-    found = Counter({"": texts.null_count} if texts.null_count else {})
+    result = Counter({"": texts.null_count} if texts.null_count else {})
     if holds_none is not None and pc.any(holds_none).as_py():
         for pair in pc.value_counts(texts.filter(holds_none)).to_pylist():
-            found[pair["values"].strip()] += pair["counts"]
-    return found
+            result[pair["values"].strip()] += pair["counts"]
+    return result
 
 
 # -- numbers as people write them -----------------------------------------------------------------------------------

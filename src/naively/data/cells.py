@@ -98,12 +98,12 @@ def guess_type(
     if not len(rest):  # labels, if some may be
         kinds = frozenset() if is_all(without_value(there, written, loose=False)) else ONLY_TEXT
     elif not (kinds := plain_kinds(rest, decimal) or times(rest) or booleans(there, written)):
-        found = notation(rest, decimal, thousands)
-        if not isinstance(found, CellFormat):
+        result = notation(rest, decimal, thousands)
+        if not isinstance(result, CellFormat):
             return labels
-        whole = as_type(numbers_from(rest, found), WHOLE) is not None
-        kinds, written = ONLY_TEXT | {NUMBER} | ({WHOLE} if whole else set()), replace(found, missing=missing)
-        plain = plain and decimal == "," == found.decimal and replace(found, decimal=".").plain  # as it was said
+        whole = as_type(numbers_from(rest, result), WHOLE) is not None
+        kinds, written = ONLY_TEXT | {NUMBER} | ({WHOLE} if whole else set()), replace(result, missing=missing)
+        plain = plain and decimal == "," == result.decimal and replace(result, decimal=".").plain  # as it was said
     return TypeGuess(kinds, kinds if plain else ONLY_TEXT, written)
 
 
@@ -148,9 +148,9 @@ def may_be_numbers(some: list[str], written: CellFormat) -> bool:
 
 def times(texts: pa.Array) -> frozenset[pa.DataType]:
     """Return which times all texts are; what looks like a day may be none: 2023-02-29."""
-    found = {kind for kind, form in TIMES.items() if is_all(pc.match_substring_regex(texts, form))}
-    found = {kind for kind in found if parsed_times(texts, kind) is not None}
-    return ONLY_TEXT | found if found else frozenset()
+    result = {kind for kind, form in TIMES.items() if is_all(pc.match_substring_regex(texts, form))}
+    result = {kind for kind in result if parsed_times(texts, kind) is not None}
+    return ONLY_TEXT | result if result else frozenset()
 
 
 def booleans(texts: pa.Array, written: CellFormat) -> frozenset[pa.DataType]:
@@ -169,17 +169,17 @@ def convert_cells(texts: pa.Array, cell: CellType) -> tuple[pa.Array, Counter[st
     if kind in (WHOLE, NUMBER) and written.plain and (plain := convert_plain(texts, kind)) is not None:
         return plain, tally(texts)
     dropped = without_value(texts, written, loose=kind not in (TEXT, PROSE, BOOLEAN))
-    found = tally(texts, dropped)
+    result = tally(texts, dropped)
     rest = pc.if_else(dropped, pa.nulls(len(texts), texts.type), texts) if is_any(dropped) else texts
     if kind in (WHOLE, NUMBER):
         refuse_text(rest, pc.match_substring_regex(rest, readable_grammar(written)))
         numbers = numbers_from(rest, written)
-        return (numbers if kind == NUMBER else whole_numbers(rest, numbers)), found
+        return (numbers if kind == NUMBER else whole_numbers(rest, numbers)), result
     if kind == BOOLEAN:
         small = pc.utf8_lower(rest)
         refuse_text(rest, pc.or_(is_one_of(small, ("true", "false")), pc.is_null(small)))
-        return small.cast(BOOLEAN), found
-    return (times_in(rest, kind) if kind in TIMES else rest), found
+        return small.cast(BOOLEAN), result
+    return (times_in(rest, kind) if kind in TIMES else rest), result
 
 
 def convert_plain(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
@@ -211,11 +211,11 @@ def times_in(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return texts as times, if they are."""
     texts = pc.utf8_trim_whitespace(texts)
     refuse_text(texts, pc.match_substring_regex(texts, TIMES[kind]))
-    found = parsed_times(texts, kind)
-    if found is None:
+    result = parsed_times(texts, kind)
+    if result is None:
         row = next(row for row in range(len(texts)) if parsed_times(texts.slice(row, 1), kind) is None)
         raise NotRead(row, texts[row].as_py())
-    return found
+    return result
 
 
 def parsed_times(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
@@ -225,5 +225,5 @@ def parsed_times(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
 
 def one_number(text: str, written: CellFormat) -> float | None:
     """Return the number that a single text is: NaN if it stands for no value, None if it is neither."""
-    found = number_from(text, written)
-    return float("nan") if found is None and is_no_number(text, written) else found
+    result = number_from(text, written)
+    return float("nan") if result is None and is_no_number(text, written) else result

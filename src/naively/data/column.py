@@ -240,8 +240,8 @@ def column_of_statistic(name: str, statistic: ColumnStatistic) -> Column:
         return Column(name, "vector")
     kinds = {type(label) for label in statistic.values.labels if label is not None}
     types: dict[type, Type] = {bool: "boolean", int: "whole", float: "number"}
-    found = {types.get(kind, "text") for kind in kinds}
-    return Column(name, found.pop() if len(found) == 1 else "text" if not found else "number", Categorical())
+    result = {types.get(kind, "text") for kind in kinds}
+    return Column(name, result.pop() if len(result) == 1 else "text" if not result else "number", Categorical())
 
 
 def column_to_json(column: Column) -> JsonObject:

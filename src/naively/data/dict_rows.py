@@ -134,14 +134,14 @@ def label_reader(column: Column) -> Reader:
         number = number_reader(column)
 
         def bin_or_flag(value: CellLike) -> CellLike:
-            found = number(value)
-            if found != found:
+            result = number(value)
+            if result != result:
                 return None
             if not isinstance(family, Bins):
-                return found > (family.threshold or 0.0)
-            if found in (np.inf, -np.inf):
+                return result > (family.threshold or 0.0)
+            if result in (np.inf, -np.inf):
                 raise infinite_cell(0, column.name)
-            return bisect_left(family.cuts or (), found)
+            return bisect_left(family.cuts or (), result)
 
         return bin_or_flag
 
@@ -180,10 +180,10 @@ def number_reader(column: Column) -> Reader:
             raise InvalidInput(f"{why} Rescale it, or take its logarithm.", column=column.name) from None
 
     def events(value: CellLike) -> float:
-        found = number(value)
-        if found < 0:
-            raise InvalidInput(f"Column {column.name!r} holds {found:g}; {NEVER_NEGATIVE}", column=column.name)
-        return found
+        result = number(value)
+        if result < 0:
+            raise InvalidInput(f"Column {column.name!r} holds {result:g}; {NEVER_NEGATIVE}", column=column.name)
+        return result
 
     return events if isinstance(column.family, Poisson) else number
 
@@ -195,8 +195,8 @@ def typed_cell(column: Column, value: CellLike) -> CellLike:
     if is_missing(value):
         return None
     value = plain_cell(value)
-    found = type_of_value(value)
-    if found is None or not same_kind(found, column.type):
+    result = type_of_value(value)
+    if result is None or not same_kind(result, column.type):
         raise another_type(column, repr(value))
     return value
 
@@ -205,8 +205,8 @@ def value_of(column: Column, text: str) -> CellLike:
     """Return the value that a text is in a column of anything but texts, None if it stands for none."""
     written = column.written or USUAL
     if column.measured and column.type != "time":  # the quick way, for predictions row by row
-        found = one_number(text, written)
-        return text if found is None else found
+        result = one_number(text, written)
+        return text if result is None else result
     texts = pa.array([text], pa.string())
     try:
         return convert_cells(texts, CellType(kind_for(column, texts), written))[0][0].as_py()

@@ -172,7 +172,7 @@ def block_codes(
     worthwhile = threads if len(codes) * len(others) >= WORTHWHILE else 1
     filled = in_threads(lambda at: coders[at].fill(columns[at], begin, end, codes[:, at]), others, worthwhile)
     new = dict(zip(others, filled, strict=True))
-    new |= {at: coders[at].take_texts(texts[at], *found) for at, found in encoded.items()}
+    new |= {at: coders[at].take_texts(texts[at], *result) for at, result in encoded.items()}
     for at, coder in enumerate(coders):
         coder.check(columns[at], begin, codes[:, at], new[at])
     return codes, [new[at] for at in range(len(coders))]
@@ -191,9 +191,9 @@ def block_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int,
         data, bits = [part[0] for part in parts], [part[1] for part in parts]
         _kernels.gather_numbers(data, bits, [part[2] for part in parts], laid, threads)
         numbers = laid.T
-    for at, column in enumerate(columns):
-        below = numbers[:, at] < 0 if isinstance(column.family, Poisson) else np.zeros(0, dtype=np.bool_)
+    for index, column in enumerate(columns):
+        below = numbers[:, index] < 0 if isinstance(column.family, Poisson) else np.zeros(0, dtype=np.bool_)
         if below.any():
             row = int(np.argmax(below))
-            raise RowRefused(begin + row, column.name, f"{numbers[row, at]:g}", NEVER_NEGATIVE)
+            raise RowRefused(begin + row, column.name, f"{numbers[row, index]:g}", NEVER_NEGATIVE)
     return numbers

@@ -127,7 +127,7 @@ class Frame:
         """Return the columns of a schema as they are, by name or by position."""
         if self.names == schema.names:
             return self
-        if not self.named or () != schema.names == tuple(f"x{at}" for at in range(len(schema))) != self.names:
+        if not self.named or () != schema.names == tuple(f"x{index}" for index in range(len(schema))) != self.names:
             return self._by_position(schema)
         missing = [name for name in schema.names if name not in self.columns]
         if missing:
@@ -212,7 +212,7 @@ def frame_of(X: TableLike) -> Frame:
         return frame_of_dict(X)
     if isinstance(X, (pa.Table, pa.RecordBatch)):
         refuse_twice(X.schema.names)
-        columns = {name: arrow_values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
+        columns = {name: arrow_values(name, X.column(index)) for index, name in enumerate(X.schema.names)}
         return Frame(columns, X.num_rows)
     if isinstance(X, np.ndarray):
         return frame_of_array(X)
@@ -234,12 +234,12 @@ def column_of_texts(X: TableLike) -> ColumnValues | None:
     if isinstance(X, (pa.Array, pa.ChunkedArray)) or (
         isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "UTO" and len(X)
     ):
-        found = ColumnValues(TEXT, X)
+        result = ColumnValues(TEXT, X)
     elif hasattr(X, "dtype") and hasattr(X, "name") and np.ndim(X) == 1 and len(X):  # a series
-        found = series_values(X.name if isinstance(X.name, str) and X.name else TEXT, X)
+        result = series_values(X.name if isinstance(X.name, str) and X.name else TEXT, X)
     else:
         return None
-    return found if found.type == "text" or (found.type is None and not found.floating) else None
+    return result if result.type == "text" or (result.type is None and not result.floating) else None
 
 
 def text_list(X: Sequence[CellLike]) -> ColumnValues | None:
@@ -252,9 +252,9 @@ def text_list(X: Sequence[CellLike]) -> ColumnValues | None:
     for row, text in enumerate(X):
         if not (isinstance(text, str) or is_missing(text)):
             by = "bytes.decode('utf-8')" if isinstance(text, bytes) else "str()"
-            found = f"{text!r} of type {type(text).__name__}"
+            result = f"{text!r} of type {type(text).__name__}"
             raise InvalidInput(
-                RowNumber(row), f" holds {found}, which is no text, as others are. Convert it, e.g. by {by}."
+                RowNumber(row), f" holds {result}, which is no text, as others are. Convert it, e.g. by {by}."
             )
     try:
         return ColumnValues(TEXT, pa.array(X, pa.large_string(), from_pandas=True))
@@ -279,7 +279,7 @@ def frame_of_array(X: TableLike) -> Frame:
         kind = "Complex data" if X.dtype.kind == "c" else f"Data of type {X.dtype}"
         raise InvalidInput(f"{kind} not supported: X must hold numbers, texts, booleans or times.")
     X = X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
-    columns = {f"x{at}": ColumnValues(f"x{at}", X[:, at]) for at in range(X.shape[1])}
+    columns = {f"x{index}": ColumnValues(f"x{index}", X[:, index]) for index in range(X.shape[1])}
     return Frame(columns, len(X), named=False, matrix=X if X.dtype.kind in "iuf" else None)
 
 

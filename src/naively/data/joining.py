@@ -59,8 +59,8 @@ def joined_frames(frames: Sequence[Frame]) -> Frame:
     if len(matrices) == len(frames) and matrices[0].shape[1] == len(first.columns):
         matrix = np.concatenate(matrices)
         own = {
-            name: first_with_type([frame.columns[name] for frame in frames]).on(matrix[:, at])
-            for at, name in enumerate(first.names)
+            name: first_with_type([frame.columns[name] for frame in frames]).on(matrix[:, index])
+            for index, name in enumerate(first.names)
         }
         return Frame(own, rows, named=named, matrix=matrix)
     columns = {name: joined_columns([frame.columns[name] for frame in frames]) for name in first.names}
@@ -107,8 +107,8 @@ def joined_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
     whole = pa.chunked_array([array.cast(kind) for array in arrays], type=kind)
     if pa.types.is_dictionary(kind):
         whole = whole.unify_dictionaries()
-    found = whole.combine_chunks()
-    return found.chunk(0) if isinstance(found, pa.ChunkedArray) else found
+    result = whole.combine_chunks()
+    return result.chunk(0) if isinstance(result, pa.ChunkedArray) else result
 
 
 def is_numeric(kind: pa.DataType) -> bool:
@@ -131,15 +131,15 @@ def text_bytes(frame: Frame, schema: Schema) -> Longs:
         cells = ((row.get(name) for name in names) for row in frame.dicts)
         sizes = (sum(len(text.encode("utf-8", "replace")) for text in row if isinstance(text, str)) for row in cells)
         return np.fromiter(sizes, np.int64, frame.rows)
-    found = np.zeros(frame.rows, dtype=np.int64)
+    result = np.zeros(frame.rows, dtype=np.int64)
     for column in schema.of_kind("vectors"):
         values = frame.columns[column.name]
         if not isinstance(values, ColumnValues):
             continue
         if isinstance(values.data, np.ndarray):
-            found += np.array([len(text) if isinstance(text, str) else 0 for text in values.data], dtype=np.int64)
+            result += np.array([len(text) if isinstance(text, str) else 0 for text in values.data], dtype=np.int64)
         else:
             array = values.arrow()
             array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-            found += pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+            result += pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return result

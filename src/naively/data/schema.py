@@ -156,9 +156,9 @@ class Schema:
                 continue
             theirs = other[column.name]
             if not same_kind(theirs.type, column.type):
-                found = f"{NOUNS[column.type]} and {NOUNS[theirs.type]}"
+                result = f"{NOUNS[column.type]} and {NOUNS[theirs.type]}"
                 raise IncompatibleCounts(
-                    f"Column {column.name!r} holds {found}; convert one of them before counting.", column=column.name
+                    f"Column {column.name!r} holds {result}; convert one of them before counting.", column=column.name
                 )
             if column_cuts(column) != column_cuts(theirs):
                 raise IncompatibleCounts(
@@ -312,8 +312,8 @@ def column_of_type(field: pa.Field, family: FamilyLike | None) -> Column:
     coded = pa.types.is_dictionary(field.type)
     kind = field.type.value_type if coded else field.type
     asked = None if family is None else family_of(field.name, family)
-    found = type_of_arrow(field.name, kind)
-    if found is None and asked is None:
+    result = type_of_arrow(field.name, kind)
+    if result is None and asked is None:
         raise InvalidInput(
             f"Column {field.name!r} has no type: all its cells are missing. Give it a family: ",
             Setting("families", {field.name: "gaussian"}),
@@ -329,9 +329,9 @@ def column_of_type(field: pa.Field, family: FamilyLike | None) -> Column:
             ", or profile rows: nv.profile(rows, target=…).schema.",
             column=field.name,
         )
-    found = found or ("number" if asked is not None and not wants_text(asked) else "text")
+    result = result or ("number" if asked is not None and not wants_text(asked) else "text")
     written = USUAL if is_text_type(kind) and not coded and not isinstance(asked, Words) else None
-    return Column.of(field.name, found, asked, written=written)
+    return Column.of(field.name, result, asked, written=written)
 
 
 def check_decided(schema: Schema) -> None:

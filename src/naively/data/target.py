@@ -114,10 +114,10 @@ class Target(NamedTuple):
         """Return how much of each row belongs to each class: all of it to the only one, if it has one."""
         if self.proportions is not None:
             return self.proportions
-        found = np.zeros((self.rows, len(self.labels)))
+        result = np.zeros((self.rows, len(self.labels)))
         there = np.flatnonzero(self.codes >= 0)
-        found[there, self.codes[there]] = 1.0
-        return found
+        result[there, self.codes[there]] = 1.0
+        return result
 
     @staticmethod
     def joined(parts: Sequence[Target]) -> Target:
@@ -215,9 +215,9 @@ def labels_of_objects(y: AnyArray) -> Target:
     try:
         codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
     except TypeError:
-        found = next(type(v).__name__ for v in y if type(v).__hash__ is None)
+        result = next(type(v).__name__ for v in y if type(v).__hash__ is None)
         raise InvalidInput(
-            f"Unknown label type: a class is a text, a whole number or a boolean; found {found}."
+            f"Unknown label type: a class is a text, a whole number or a boolean; found {result}."
         ) from None
     labels = list(places)
     check_kinds(labels)
@@ -231,17 +231,17 @@ def whole_labels(y: ColumnLike) -> tuple[list[Label], Codes] | None:
         return None
     if y.dtype not in (np.int64, np.int32, np.uint8) or not y.dtype.isnative or not y.flags.aligned:
         return None
-    found: Any = _kernels.encode_labels(np.ascontiguousarray(y))  # two arrays, or None; the stub says object
-    return None if found is None else (found[0].tolist(), found[1])
+    result: Any = _kernels.encode_labels(np.ascontiguousarray(y))  # two arrays, or None; the stub says object
+    return None if result is None else (result[0].tolist(), result[1])
 
 
 def check_kinds(labels: list[Label]) -> None:
     """Refuse labels of different kinds, or of none that can be a class."""
     kinds = {label_kind(label) for label in labels}
     if (len(kinds) > 1 and not kinds <= {"boolean", "whole", "number"}) or None in kinds or "time" in kinds:
-        found = ", ".join(sorted({type(label).__name__ for label in labels}))
+        result = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise InvalidInput(
-            f"Unknown label type: labels must be all numbers or all texts; found objects of type {found}. "
+            f"Unknown label type: labels must be all numbers or all texts; found objects of type {result}. "
             "Convert them to text."
         )
 

@@ -67,8 +67,8 @@ class ColumnValues:
             if self._read is not None and self._read.null_count < len(data):
                 kind = "text"
             else:
-                data, found = known_objects(data)
-                levels, ordered = (found, found is not None) if levels is None else (levels, ordered)
+                data, result = known_objects(data)
+                levels, ordered = (result, result is not None) if levels is None else (levels, ordered)
         self.ordered = ordered  # whether the levels have an order
         self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
@@ -129,19 +129,19 @@ class ColumnValues:
     def written(self) -> TypeGuess | None:
         """Return how texts are numbers, if all of them are; soon None, for labels."""
         for end in (min(len(self), cells.FEW), len(self)):
-            found = cells.guess_type(plain_texts(self.arrow(0, end)))
-            if NUMBER not in found.kinds:
+            result = cells.guess_type(plain_texts(self.arrow(0, end)))
+            if NUMBER not in result.kinds:
                 return None
-        return found
+        return result
 
     def as_in(self, column: Column) -> ColumnValues:
         """Return texts as what a column holds: numbers, times or booleans."""
         array = plain_texts(self.arrow(0, len(self)))
         try:
-            found, none = cells.convert_cells(array, CellType(kind_for(column, array), column.written or USUAL))
+            result, none = cells.convert_cells(array, CellType(kind_for(column, array), column.written or USUAL))
         except NotRead as error:
             raise another_type(column, repr(error.text)) from None
-        other = self.on(found)
+        other = self.on(result)
         other.type, other.none = column.type, none
         return other
 
@@ -299,14 +299,14 @@ def type_of_arrow(name: str, kind: pa.DataType) -> Type | None:
     """Return the type of values of an Arrow type."""
     if pa.types.is_null(kind):
         return None
-    found = next((of_type for of_type, is_a in ARROW_TYPES.items() if is_a(kind)), None)
-    if found is None:
+    result = next((of_type for of_type, is_a in ARROW_TYPES.items() if is_a(kind)), None)
+    if result is None:
         raise InvalidInput(
             f"Column {name!r} holds {kind}, which is neither text nor a number nor a time. Take it apart into "
             "columns of their own, or leave it out.",
             column=name,
         )
-    return found
+    return result
 
 
 PYTHON_TYPES: tuple[tuple[type | tuple[type, ...], Type], ...] = (
@@ -351,18 +351,18 @@ def type_of_objects(name: str, data: AnyArray) -> Type | None:
     if only_texts(data):
         return "text" if any(type(value) is str for value in data) else None
     first = dict((type(v), (v, row)) for row, v in reversed(list(enumerate(data))) if not is_missing(v))  # noqa: C402
-    found = {type_of_value(value) for value, _ in first.values()}
-    if None in found:
+    result = {type_of_value(value) for value, _ in first.values()}
+    if None in result:
         refuse_object(name, data, min(row for value, row in first.values() if type_of_value(value) is None))
-    if len(found) > 1 and found <= {"boolean", "whole", "number"}:
+    if len(result) > 1 and result <= {"boolean", "whole", "number"}:
         return "number"
-    if len(found) > 1 or len({clock(value) for value, _ in first.values()}) > 1:
+    if len(result) > 1 or len({clock(value) for value, _ in first.values()}) > 1:
         mixed = ", ".join(sorted(kind.__name__ for kind in first))
         raise InvalidInput(
             f"Column {name!r} mixes values of different types ({mixed}). Convert it to one of them, e.g. to text.",
             column=name,
         )
-    return found.pop() if found else None
+    return result.pop() if result else None
 
 
 def arrow_values_of(name: str, data: AnyArray) -> pa.Array:

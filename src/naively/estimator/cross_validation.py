@@ -233,13 +233,13 @@ def _fit_in_passes(
             raise InvalidInput("A fold leaves no rows to learn from; set ", Setting("cv", 0), ", or give more rows.")
         models.append(
             [
-                _model_of_fold(replace(parameters, model=kind), state, rest, sample, held if at == 0 else None)
-                for at, kind in enumerate(kinds)
+                _model_of_fold(replace(parameters, model=kind), state, rest, sample, held if index == 0 else None)
+                for index, kind in enumerate(kinds)
             ]
         )
     parts.clear()
-    found = _scores(parameters, rows, counter, models, whole, _fold_assignment(counter, folds, seed), tuning)
-    return state, found[0], found[1] if len(found) > 1 else None
+    result = _scores(parameters, rows, counter, models, whole, _fold_assignment(counter, folds, seed), tuning)
+    return state, result[0], result[1] if len(result) > 1 else None
 
 
 def _model_of_fold(
@@ -264,7 +264,7 @@ def _samples_without(sample: Rows | None, folds: int) -> list[Rows | None]:
     """Return the rows of a sample that are not in each fold; None if no sample was kept."""
     if sample is None:
         return [None] * folds
-    return [rows_at(sample, np.flatnonzero(sample.folds != at)) for at in range(folds)]
+    return [rows_at(sample, np.flatnonzero(sample.folds != index)) for index in range(folds)]
 
 
 def _weighed_anew(
@@ -296,16 +296,16 @@ def _scores(
     place = whole.classes.places(list(counter.classes.places))
     proportion = min(1.0, SCORED / (max(rows.rows, 1) * len(place)))
     threads, hasher = parameters.threads, RowHasher(counter)
-    found = [
+    result = [
         _answers(part, _scored_rows(hasher, part, proportion, threads), assignment(part), models, whole, threads)
         for part in rows.once_more(counter, threads)
     ]
-    truth, weights, fold = (np.concatenate([getattr(one, name) for one in found]) for name in ("y", "weights", "fold"))
+    truth, weights, fold = (np.concatenate([getattr(one, name) for one in result]) for name in ("y", "weights", "fold"))
     labels = whole.classes.labels
     heavy, tuned = weights if rows.weight is not None else None, tuning if parameters.leaves_choices else None
     how = (place[truth], labels, heavy, *costs_of_scores(parameters, labels), tuned, fold)
     # The probabilities by each kind of model are joined one after the other; blocks give them up.
-    posteriors = (np.concatenate([one.posteriors.pop(0) for one in found]) for _ in models[0])
+    posteriors = (np.concatenate([one.posteriors.pop(0) for one in result]) for _ in models[0])
     return [Scores.from_indices(posterior, *how) for posterior in posteriors]
 
 
@@ -331,8 +331,8 @@ def _answers(
     """Return the answers to the scored rows of a block, by the models of their folds."""
     chosen = np.flatnonzero(scored & (fold >= 0))
     posteriors = [np.zeros((len(chosen), len(whole.classes))) for _ in models[0]]
-    for at, kinds in enumerate(models):
-        here = np.flatnonzero(fold[chosen] == at)
+    for index, kinds in enumerate(models):
+        here = np.flatnonzero(fold[chosen] == index)
         rows = part.frame.take(chosen[here])
         for posterior, model in zip(posteriors, kinds, strict=True):
             if len(here):

@@ -262,7 +262,7 @@ def losses_of_folds(parameters: Parameters, rows: Rows, unlabelled: UnlabeledRow
     how = replace(parameters, unlabelled="error", class_weight=None)  # rows weigh what their classes do already
     order = content_order(counter, frame_of(rows.source), truth_of(rows, whole), threads)
     rows = rows_at(rows, order)
-    models, found = FoldModels(how, None, recipe.fewest_rows_in_folds), []
+    models, result = FoldModels(how, None, recipe.fewest_rows_in_folds), []
     for test in fold_rows(rows, recipe.unlabelled_folds, 0):
         asked = rows_at(rows, test)
         counts = training_counts(None, asked, rows, whole, threads)
@@ -271,8 +271,8 @@ def losses_of_folds(parameters: Parameters, rows: Rows, unlabelled: UnlabeledRow
         y = fitted.counts.classes.places(target.labels)[target.codes]
         known = np.flatnonzero((y >= 0) & (fitted.counts.rows[y] > 0))
         beside = FittedClassifier(how, unlabelled.counted_beside(fitted))
-        found.append(np.array([own_losses(one, asked, y)[known] for one in (fitted, beside)]))
-    return np.hstack(found)
+        result.append(np.array([own_losses(one, asked, y)[known] for one in (fitted, beside)]))
+    return np.hstack(result)
 
 
 def own_losses(fitted: FittedClassifier, rows: Rows, y: Places) -> Floats:

@@ -219,9 +219,9 @@ def _fit_from_rows(parameters: Parameters, rows: FileRows, cv: int, normalize_we
     if not cv:
         return fit_rows(parameters, rows, normalize_weight=normalize_weight), None, None
     prepare_file(parameters, rows, normalize_weight=normalize_weight)
-    found = fit_folds(parameters, rows, cv)
+    result = fit_folds(parameters, rows, cv)
     check_scale_of_file(rows)
-    return found
+    return result
 
 
 def _facts_of(rows: FileRows, state: FittedState) -> JsonObject:
@@ -459,12 +459,12 @@ def kept_beside(parameters: Parameters, keep_rows: bool) -> JsonObject:
     """Return the settings that decide what is kept beside the counts of single columns, as plain data."""
     if not parameters.leaves_choices:
         return {"model": "textbook", "keep_rows": None}
-    found: JsonObject = {"model": parameters.model, "keep_rows": keep_rows}
+    result: JsonObject = {"model": parameters.model, "keep_rows": keep_rows}
     if keep_rows:  # everything is fitted anew on the rows
-        return found
+        return result
     columns = None if parameters.columns is None else list(parameters.columns)
-    found |= {"columns": columns, "missing": parameters.missing, "max_categories": parameters.max_categories}
-    return found | {"smoothing": parameters.smoothing, "temperature": parameters.temperature}
+    result |= {"columns": columns, "missing": parameters.missing, "max_categories": parameters.max_categories}
+    return result | {"smoothing": parameters.smoothing, "temperature": parameters.temperature}
 
 
 def markers_in(rows: FileRows) -> dict[str, dict[str, int]]:
@@ -475,11 +475,11 @@ def markers_in(rows: FileRows) -> dict[str, dict[str, int]]:
 
 def _markers_of(parts: Sequence[CachedFile], names: Sequence[str]) -> dict[str, Counter[str]]:
     """Return which texts stood for missing values in all files, by column."""
-    found: dict[str, Counter[str]] = {}
+    result: dict[str, Counter[str]] = {}
     for one in parts:
         for name, texts in one.noted["markers"].items():
-            found.setdefault(name, Counter()).update(texts)
-    return {name: found[name] for name in names if name in found}
+            result.setdefault(name, Counter()).update(texts)
+    return {name: result[name] for name in names if name in result}
 
 
 def _columns_aside(parts: Sequence[CachedFile], rows: FileRows, schema: Schema) -> set[str]:

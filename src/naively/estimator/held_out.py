@@ -90,10 +90,10 @@ def scores_by_leave_one_out(
     def scores(given: Rows) -> Scores:
         rows, counts = rows_with_weight(given), fitted.counts
         check_widths(rows.source, fitted.model.schema, counts)
-        found = answers_without_rows(fitted, rows, with_class_weights(rows, fitted.state.class_weights))
+        result = answers_without_rows(fitted, rows, with_class_weights(rows, fitted.state.class_weights))
         classes = counts.classes.labels
-        how = (*costs_of_scores(fitted.parameters, classes), found.tuning, found.folds)
-        return Scores.from_indices(found.posterior, found.truth, classes, rows.weights, *how)
+        how = (*costs_of_scores(fitted.parameters, classes), result.tuning, result.folds)
+        return Scores.from_indices(result.posterior, result.truth, classes, rows.weights, *how)
 
     parts = each_labelled_block(fitted, X, y, sample_weight, target, scores)
 
@@ -270,12 +270,12 @@ def probability_interval(fitted: FittedClassifier, X: TableLike, level: float | 
 
 def scores_in_use(fitted: FittedClassifier) -> HeldOutScores:
     """Return the held-out scores of the model under the settings as they are now; they are made if rows are kept."""
-    state, found = fitted.state, scores_at_hand(fitted)
-    if found is None and state.kept is not None and state.kept.total > 1 and state.expected is None:
-        found = held_out_scores(fitted, state.kept.labeled().rows(), kept=True)
-        state.held_out.keep(found, fitted.parameters)
-    if found is not None:
-        return found.of_classes(fitted.all_counts.classes.labels)
+    state, result = fitted.state, scores_at_hand(fitted)
+    if result is None and state.kept is not None and state.kept.total > 1 and state.expected is None:
+        result = held_out_scores(fitted, state.kept.labeled().rows(), kept=True)
+        state.held_out.keep(result, fitted.parameters)
+    if result is not None:
+        return result.of_classes(fitted.all_counts.classes.labels)
     if state.held_out.scores is not None:
         raise InvalidInput(
             "The held-out scores of the model were made under other settings of estimating, and it has no rows to make "
@@ -371,11 +371,11 @@ def held_out_scores(
         )
     rows = rows_with_weight(rows)
     squares = _squares(rows, truth_of(rows, fitted.counts))
-    found = _answers_without_rows(fitted, rows, kept)
+    result = _answers_without_rows(fitted, rows, kept)
     with np.errstate(divide="ignore"):
-        without = np.log(found.posterior)
-    counted, truth = _log_probabilities(fitted, found.rows), found.truth.astype(np.intp)
-    return _table_of(without, counted, truth, fitted.counts.classes, found.rows, squares)
+        without = np.log(result.posterior)
+    counted, truth = _log_probabilities(fitted, result.rows), result.truth.astype(np.intp)
+    return _table_of(without, counted, truth, fitted.counts.classes, result.rows, squares)
 
 
 def _answers_without_rows(fitted: FittedClassifier, rows: Rows, kept: bool) -> AnswersWithoutRows:
@@ -462,9 +462,9 @@ def held_out_quality(fitted: FittedClassifier) -> QualityCounts | None:
     That is what a cross-validation at fit measured. Without one, each row that the model keeps is predicted by a model
     without it, and the result is kept until rows come or go.
     """
-    found, state = quality_at_hand(fitted), fitted.state
-    if found is not None or state.kept is None or state.expected is not None or state.kept.total < 2:
-        return found
+    result, state = quality_at_hand(fitted), fitted.state
+    if result is not None or state.kept is None or state.expected is not None or state.kept.total < 2:
+        return result
     rows = state.kept.labeled().rows()
     if rows.target.soft:
         return None
@@ -474,6 +474,6 @@ def held_out_quality(fitted: FittedClassifier) -> QualityCounts | None:
     scores = Scores.from_indices(without.posterior, without.truth.astype(np.intp), labels, weights, folds=folds)
     of = 0.0 if state.kept.complete else total
     source = QualitySource("leave_one_out", 0, of) if folds is None else QualitySource("folds", len(set(folds)), of)
-    found = quality_of_scores(scores, source)
-    state.held_out.keep_quality(found, fitted.parameters, total)
-    return found
+    result = quality_of_scores(scores, source)
+    state.held_out.keep_quality(result, fitted.parameters, total)
+    return result

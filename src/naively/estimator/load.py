@@ -97,8 +97,8 @@ def model_of_file(
     try:
         return _fitted_model_of(stored, functions or {})
     except (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
-        found = f"it holds counts, but what else it says makes no classifier ({error!r})"
-        raise UnreadableFile(path, f"{found}; if another version of Naively wrote it, fit the model again") from None
+        result = f"it holds counts, but what else it says makes no classifier ({error!r})"
+        raise UnreadableFile(path, f"{result}; if another version of Naively wrote it, fit the model again") from None
 
 
 def save_model(
@@ -220,9 +220,9 @@ def _with_weights(state: FittedState, counts: Counts, about: JsonObject) -> Fitt
     def weights(name: str) -> dict[Label, float] | None:
         if about.get(name) is None:
             return None
-        found = dict(zip(counts.classes.labels, about[name], strict=True))
-        check_class_weight(found)
-        return found
+        result = dict(zip(counts.classes.labels, about[name], strict=True))
+        check_class_weight(result)
+        return result
 
     given = state.class_weights
     by_class = weights("by_class") if given is None else given

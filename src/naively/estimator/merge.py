@@ -74,7 +74,7 @@ def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | N
 def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | None = None) -> FittedClassifier:
     """Return the fitted model of the rows of all models."""
     models = with_types_of_others(models)
-    first, called = models[0], list(names or (f"Model {at + 1}" for at in range(len(models))))
+    first, called = models[0], list(names or (f"Model {index + 1}" for index in range(len(models))))
     every = all(model.state.kept is not None and model.state.kept.complete for model in models)
     schema = _schema_of(first, every)
     for other, name in zip(models[1:], called[1:], strict=True):
@@ -147,12 +147,12 @@ def _listed_models(models: Sequence[NaiveBayes | Iterable[NaiveBayes]]) -> list[
     given: list[NaiveBayes] = list(one) if is_list else [one]  # type: ignore[arg-type, list-item] # checked below
     if not given:
         raise InvalidInput("There is no model to merge; give one or more.")
-    for at, model in enumerate(given):
+    for index, model in enumerate(given):
         if not isinstance(model, NaiveBayes):
             file = " Load a model from its file first: nv.load(…)." if isinstance(model, (str, Path)) else ""
             raise InvalidInput(
-                f"merge adds up models of nv.NaiveBayes, but number {at + 1} of those given is {model!r:.60} of type "
-                f"{type(model).__name__}.{file}{' Counts add up by +.' if isinstance(model, Counts) else ''}"
+                f"merge adds up models of nv.NaiveBayes, but number {index + 1} of those given is {model!r:.60} of "
+                f"type {type(model).__name__}.{file}{' Counts add up by +.' if isinstance(model, Counts) else ''}"
             )
     return given
 

@@ -50,7 +50,7 @@ def row_of_file(fitted: FittedClassifier, file: File, row: int) -> pa.Table:
 
 def _blocks_with_progress(file: File, progress: Progress | None = None) -> Iterator[FileBlock]:
     """Yield the rows of files, some at a time, the next read meanwhile; progress is told how far it is."""
-    sizes = [file.bytes(at) for at in range(len(file.paths))]
+    sizes = [file.bytes(index) for index in range(len(file.paths))]
     total = sum(sizes) if file.limit is None else min(sum(sizes), int(file.limit * file.row_bytes(0)))
     rows = 0
     file.keep_no_more()
@@ -169,7 +169,7 @@ def known_columns(fitted: FittedClassifier, batch: Batch) -> Batch:
     """Return the columns that the model knows; others may hold what no model could."""
     names, needed = tuple(batch.schema.names), fitted.model.schema.names
     lacking = [name for name in needed if name not in names]
-    if lacking and needed != tuple(f"x{at}" for at in range(len(needed))):  # else it was fitted without names
+    if lacking and needed != tuple(f"x{index}" for index in range(len(needed))):  # else it was fitted without names
         more = f" ({len(lacking)} columns are missing in all)" if len(lacking) > 1 else ""
         raise InvalidInput(
             f"The table has no column {lacking[0]!r}{more}{likely(lacking[0], names)}", column=lacking[0]
@@ -305,12 +305,12 @@ def _weights_of(batch: Batch, name: str | None) -> Floats:
     if name is None:
         return np.zeros(0)
     try:
-        found = ColumnValues(name, _column_of(batch, name)).numbers(0, batch.num_rows)
+        result = ColumnValues(name, _column_of(batch, name)).numbers(0, batch.num_rows)
     except pa.ArrowInvalid:
         raise InvalidInput(
             f"Column {name!r} holds text, and weights must be numbers; name a column of numbers.", column=name
         ) from None
-    return weights_of_column(found, name)
+    return weights_of_column(result, name)
 
 
 def _column_of(batch: Batch, name: str) -> pa.ChunkedArray:

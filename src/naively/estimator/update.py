@@ -320,7 +320,7 @@ def tuning_of_rest(parameters: Parameters, state: FittedState, counts: Counts, g
         learned = learned.without_coefficients()
         tuning = replace(tuning, loss_after=learned.last_loss)
     joint = replace(joint, grid=without_middles(joint.grid, taken.touched))
-    words = {name: found.of_rest(counts.columns[name]) for name, found in learned.words.items()}
+    words = {name: result.of_rest(counts.columns[name]) for name, result in learned.words.items()}
     return replace(tuning, learned=replace(learned, joint=joint, words=words))
 
 
@@ -368,13 +368,13 @@ def weighed_alike(parameters: Parameters, states: Sequence[FittedState]) -> list
     given = parameters.class_weight if isinstance(parameters.class_weight, str) else states[0].class_weights
     named = () if isinstance(given, str) or given is None else list(given)
     weights = class_weights(given, total.classes.labels, total.rows, named) or {}
-    found = []
+    result = []
     for state in states:
         value, then = state.counts.value, state.class_weights or {}
         now, before = (np.array([of.get(label, 1.0) for label in value.classes.labels]) for of in (weights, then))
         counts = LiveCounts(state.schema, value=times_class_weights(value, divide(now, before)))
-        found.append(replace(state, counts=counts, class_weights=weights or None))
-    return found
+        result.append(replace(state, counts=counts, class_weights=weights or None))
+    return result
 
 
 def own_rows(state: FittedState) -> Floats:

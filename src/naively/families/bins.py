@@ -112,8 +112,8 @@ class Bins:
                 f"There are {len(self.values)} bins, but others were counted: {list(known.values.labels)}."
             )
         settings = replace(settings.alone(self.smoothing), unseen="skip")
-        found = scored_values(known, classes, settings)
-        return LogTables(classes, (BinTable(Categorical(self.smoothing), settings, classes, *found, self._edges),))
+        result = scored_values(known, classes, settings)
+        return LogTables(classes, (BinTable(Categorical(self.smoothing), settings, classes, *result, self._edges),))
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,12 @@ class BinTable(LogTable):
 def valid_cuts(cuts: Iterable[float]) -> tuple[float, ...]:
     """Return cuts as plain numbers, if bins can lie between them."""
     try:
-        found = np.asarray(list(cuts), dtype=np.float64)
+        result = np.asarray(list(cuts), dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidSetting(Setting("cuts", cuts, of="Bins()"), " must be numbers such as [18, 40, 65].") from None
-    if found.ndim != 1 or not np.isfinite(found).all() or not (np.diff(found) > 0).all():
+    if result.ndim != 1 or not np.isfinite(result).all() or not (np.diff(result) > 0).all():
         raise InvalidSetting(Setting("cuts", cuts, of="Bins()"), " must be finite and rise, each above the one before.")
-    return tuple(found.tolist())
+    return tuple(result.tolist())
 
 
 def bin_names(edges: Sequence[float]) -> list[str]:
@@ -175,8 +175,8 @@ def quantile_cuts(column: Floats, weights: Floats, bins: int | None = None) -> l
     finite = np.where(np.isfinite(column), column, np.nan)  # infinite numbers are refused when they are counted
     rows = float(weights[~np.isnan(finite)].sum())
     most = bins or int(np.clip(rows / ROWS_OF_A_BIN + 1e-9, FEWEST, MOST))
-    found: list[float] = _kernels.quantile_cuts(finite, weights, most, TINY, even=False).tolist()
-    return found
+    result: list[float] = _kernels.quantile_cuts(finite, weights, most, TINY, even=False).tolist()
+    return result
 
 
 def whole_neighbors(cuts: Floats) -> tuple[Floats, Floats] | None:
@@ -192,8 +192,8 @@ def whole_neighbors(cuts: Floats) -> tuple[Floats, Floats] | None:
     """
     if not len(cuts) or _gaps_at(cuts[:1]) is None:
         return None
-    found = _gaps_at(cuts)
-    return None if found is None else (found[0], found[0] + found[1])
+    result = _gaps_at(cuts)
+    return None if result is None else (result[0], result[0] + result[1])
 
 
 def _gaps_at(cuts: Floats) -> tuple[Floats, Floats] | None:

@@ -302,9 +302,9 @@ class LogTables(ColumnLikelihoods):
         scorer, out = Scorer(np.zeros(4 * len(self.classes))), np.empty((len(x), 4 * len(self.classes)))
         scorer.codes(x, self.offsets, self._cumulants)
         check_scored(scorer.log_joint(out, threads))
-        found = Cumulants(*np.split(out, 4, axis=1))
+        result = Cumulants(*np.split(out, 4, axis=1))
         light = any(table.settings.column_smoothing == 0 for table in self.tables)
-        return with_ruled_out(found, self._full.log_likelihood(x, threads)) if light else found
+        return with_ruled_out(result, self._full.log_likelihood(x, threads)) if light else result
 
     def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""

@@ -104,9 +104,9 @@ def polynomial_cumulants(x: Floats, terms: Terms) -> list[Floats]:
     out = [product(power, powers[0]) for powers in terms]
     for degree in range(1, max(map(len, terms))):
         power = power * there
-        for at, powers in enumerate(terms):
+        for index, powers in enumerate(terms):
             if degree < len(powers):
-                out[at] += product(power, powers[degree])
+                out[index] += product(power, powers[degree])
     return out
 
 

@@ -114,8 +114,8 @@ class Settings:
     def each(self, size: int, own: Smoothing | None = None) -> Settings:
         """Return these settings with a λ for each of `size` values: the column's own, if it has some."""
         smoothing = smoothing_array(self.smoothing if own is None else own)
-        found = f" holds {smoothing.size} numbers for {size} values; give one, or one each."
-        refuse(smoothing.size != 1 and smoothing.shape != (size,), Setting("smoothing"), found)
+        result = f" holds {smoothing.size} numbers for {size} values; give one, or one each."
+        refuse(smoothing.size != 1 and smoothing.shape != (size,), Setting("smoothing"), result)
         return replace(self, smoothing=np.broadcast_to(smoothing, (size,)))
 
 
@@ -142,8 +142,8 @@ def log_proportion(part: Numeric, whole: Numeric, size: Numeric, out: Floats | N
     fits = np.broadcast_shapes(part.shape, there.shape) == part.shape
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(part, out=part)  # in place: a table of words may take hundreds of megabytes
-        found: Floats = np.subtract(logs, np.log(whole), out=logs if fits else None)
-        return found if there.all() else np.where(there, found, -np.log(size))
+        result: Floats = np.subtract(logs, np.log(whole), out=logs if fits else None)
+        return result if there.all() else np.where(there, result, -np.log(size))
 
 
 def fraction(n: float, total: float, pseudo_counts: float, size: float) -> str:

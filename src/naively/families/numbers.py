@@ -151,13 +151,13 @@ def in_dense_blocks(x: Matrix, ask: Callable[[slice, AnyArray], T]) -> list[T]:
     """Return what a function returns for dense blocks of rows, given which rows they are; errors name the row."""
     if not sparse.issparse(x):
         return [ask(slice(0, x.shape[0]), np.asarray(x))]
-    found = []
+    result = []
     for rows in list(row_blocks(x.shape[0], x.shape[1], DENSE)) or [slice(0, 0)]:
         try:
-            found.append(ask(rows, x[rows].toarray()))
+            result.append(ask(rows, x[rows].toarray()))
         except RowRefused as error:
             raise error.with_place(rows.start) from None
-    return found
+    return result
 
 
 def stacked(parts: list[Floats]) -> Floats:

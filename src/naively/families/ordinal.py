@@ -163,8 +163,8 @@ class OrdinalTable(LogTable):
         self.check_counted(x, y, w)
         rows = np.stack([np.minimum(x, len(self.values)), y, w])
         alike, which = np.unique(rows, axis=1, return_inverse=True)
-        found = [self._without_row(int(code), int(k), weight) for code, k, weight in alike.T]
-        return np.reshape(found, (-1, len(self.classes)))[which.reshape(-1)]
+        result = [self._without_row(int(code), int(k), weight) for code, k, weight in alike.T]
+        return np.reshape(result, (-1, len(self.classes)))[which.reshape(-1)]
 
     def _without_row(self, code: int, k: int, weight: float) -> Floats:
         """Return log P(value | class) of a code from the counts without its row."""
@@ -203,12 +203,12 @@ def valid_levels(levels: Iterable[Label]) -> tuple[Label, ...]:
             Setting("levels", levels, of="Ordinal()"),
             " must be a list of levels, lowest first: ['low', 'mid', 'high'].",
         )
-    found = tuple(label.item() if isinstance(label, np.generic) else label for label in levels)
-    if None in found or len(set(found)) < len(found):
+    result = tuple(label.item() if isinstance(label, np.generic) else label for label in levels)
+    if None in result or len(set(result)) < len(result):
         raise InvalidSetting(
-            Setting("levels", list(found), of="Ordinal()"), " must name each level once, and no missing value."
+            Setting("levels", list(result), of="Ordinal()"), " must name each level once, and no missing value."
         )
-    return found
+    return result
 
 
 def natural_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
@@ -233,7 +233,7 @@ def natural_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
             ".",
             column=column,
         )
-    return sorted(labels, key=lambda label: [float(p) if at % 2 else p for at, p in enumerate(parts[label])])
+    return sorted(labels, key=lambda label: [float(p) if index % 2 else p for index, p in enumerate(parts[label])])
 
 
 def shown_levels(levels: Sequence[Label]) -> str:

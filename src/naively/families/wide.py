@@ -82,12 +82,12 @@ class WideLikelihood(Likelihood):
         """Return rows as a matrix of the features; it is made of texts only where that is needed."""
         if isinstance(self.features, Axis):
             return x
-        found = x.matrix(self.words.columns, len(self.words), self.times)
+        result = x.matrix(self.words.columns, len(self.words), self.times)
         if self.idf is None:
-            return found
-        found = found.astype(np.float64)
-        found.data *= self.idf[found.indices]
-        return found
+            return result
+        result = result.astype(np.float64)
+        result.data *= self.idf[result.indices]
+        return result
 
     @cached_property
     def _by_number(self) -> tuple[Floats, Floats] | None:

@@ -114,11 +114,11 @@ class WordLikelihood(WideLikelihood):
         for order, (part, whole) in enumerate(zip(*self._sides, strict=True), 1):
             raised = x if order == 1 else with_cells(x, cells_of(x) ** order)
             figures.append(product_sums(raised, part, None, threads) - length**order * whole)
-        found = Cumulants(*figures)
+        result = Cumulants(*figures)
         if self.family.complement:
-            found = found.times(-self._divided)
+            result = result.times(-self._divided)
         light = np.any(self.settings.value_smoothing == 0)
-        return with_ruled_out(found, self._full.matrix_scores(x, threads)) if light else found
+        return with_ruled_out(result, self._full.matrix_scores(x, threads)) if light else result
 
     @cached_property
     def _divided(self) -> Floats:

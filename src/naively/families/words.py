@@ -214,10 +214,10 @@ class ModelWords:
 
     def places(self, labels: Sequence[Any]) -> Places:
         """Return the column of each of these words, -1 for those that are not kept."""
-        found = np.array(labels, dtype=np.int64) if self.numbered else self.lexicon.numbers(labels)
-        columns = np.searchsorted(self.numbers, found)
-        there = (columns < len(self.numbers)) & (found >= 0)
-        there[there] = self.numbers[columns[there]] == found[there]
+        result = np.array(labels, dtype=np.int64) if self.numbered else self.lexicon.numbers(labels)
+        columns = np.searchsorted(self.numbers, result)
+        there = (columns < len(self.numbers)) & (result >= 0)
+        there[there] = self.numbers[columns[there]] == result[there]
         return np.where(there, columns, -1)
 
     @property

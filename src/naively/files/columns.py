@@ -38,14 +38,14 @@ class Columns:
     @cached_property
     def guesses(self) -> dict[str, TypeGuess]:
         """What the cells of each column can be read as, decided by a sample."""
-        found = self.parts[0].guess_types(LOOKED_AT, self.how.names_of_missing)
+        result = self.parts[0].guess_types(LOOKED_AT, self.how.names_of_missing)
         step = max(len(self.parts) // OTHERS, 1)
         for part in self.parts[step::step]:
             for name, one in part.guess_types(LOOKED_AT_OTHERS, self.how.names_of_missing).items():
-                if name in found:
-                    found[name] = self._both(found[name], one)
-        found = {key: TypeGuess(ONLY_TEXT, ONLY_TEXT, USUAL) for key in self.folders} | found
-        return {name: found[name] for name in self.names if name in found}
+                if name in result:
+                    result[name] = self._both(result[name], one)
+        result = {key: TypeGuess(ONLY_TEXT, ONLY_TEXT, USUAL) for key in self.folders} | result
+        return {name: result[name] for name in self.names if name in result}
 
     def _both(self, a: TypeGuess, b: TypeGuess) -> TypeGuess:
         if self.as_written or not (a.kinds and b.kinds) or TEXT in a.kinds & b.kinds:
@@ -57,9 +57,9 @@ class Columns:
     @cached_property
     def cells(self) -> dict[str, CellType]:
         """What the cells of each column are read as."""
-        found = {n: CellType(self._said(n, narrowest_type(one.kinds)), one.written) for n, one in self.guesses.items()}
+        result = {n: CellType(self._said(n, narrowest_type(one.kinds)), one.written) for n, one in self.guesses.items()}
         labels = CellFormat(self.how.names_of_missing)
-        return {n: CellType(cell.kind, labels) if cell.kind == TEXT else cell for n, cell in found.items()}
+        return {n: CellType(cell.kind, labels) if cell.kind == TEXT else cell for n, cell in result.items()}
 
     @cached_property
     def texts(self) -> frozenset[str]:

@@ -84,10 +84,10 @@ def dialect_of(path: Path, shown: str, delimiter: str | None, encoding: str | No
         raise UnreadableRows(shown, skipped + 1, f"the names of the columns cannot be read ({error}).") from None
     lines, packed = max(text.count("\n"), 1), packing(path)
     share = min(path.stat().st_size / max(len(head), 1), 1.0) if packed else 1.0
-    found = checked_names(shown, names, skipped + 1)
+    result = checked_names(shown, names, skipped + 1)
     ends = before.count("\r\n") == (skipped if end_of_line(header) == "\r\n" else 0)
     odd = '"' in before or not ends or not all(line.strip() for line in before.splitlines())
-    return Dialect(found, delimiter, encoding, packed, share * len(head) / lines, skipped, odd)
+    return Dialect(result, delimiter, encoding, packed, share * len(head) / lines, skipped, odd)
 
 
 def header_in(text: str, delimiter: str | None) -> tuple[str, str]:
@@ -165,13 +165,13 @@ def without_mark(head: bytes) -> str:
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if bool(even) == bool(odd):
         return "utf-8"
-    found = "utf-16-le" if odd else "utf-16-be"
+    result = "utf-16-le" if odd else "utf-16-be"
     try:
         head.decode("utf-8")
         other = even + odd >= len(head) // 4
     except UnicodeDecodeError:
-        other = "\n" in head[: len(head) // 2 * 2].decode(found, "ignore")
-    return found if other else "utf-8"
+        other = "\n" in head[: len(head) // 2 * 2].decode(result, "ignore")
+    return result if other else "utf-8"
 
 
 def decode_head(head: bytes, encoding: str, shown: str) -> str:
@@ -199,7 +199,7 @@ def columns_by(text: str, delimiter: str) -> tuple[bool, int]:
 
 def checked_names(shown: str, names: list[str], line: int = 1) -> tuple[str, ...]:
     """Return the names of the columns, if they are distinct; one without a name is called after its place."""
-    given = tuple(name or f"column {at + 1}" for at, name in enumerate(names))
+    given = tuple(name or f"column {index + 1}" for index, name in enumerate(names))
     twice = next((name for name, times in Counter(given).items() if times > 1), None)
     if twice:
         raise UnreadableRows(shown, line, f"two columns are called {twice!r}; give each a name of its own.")

@@ -147,10 +147,10 @@ class File:
     @cached_property
     def _places(self) -> tuple[tuple[str, dict[str, str]], ...]:
         given = [self.path] if isinstance(self.path, (str, os.PathLike)) else self.path
-        found = [place for one in given for place in paths_of(os.fspath(one))]
-        if not found:
+        result = [place for one in given for place in paths_of(os.fspath(one))]
+        if not result:
             raise InvalidInput("There is no file to read: the list is empty.")
-        return tuple(found)
+        return tuple(result)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -228,24 +228,24 @@ class File:
         """Return about how many bytes a column of texts takes: of files all columns, of a stream up to `most`."""
         if not self.is_stream:
             return self.unpacked
-        found = 0.0
+        result = 0.0
         for batch in self._parts[0].batches({name: PROSE}, ROWS, None, None):
-            found += batch_bytes(batch)
-            if found > most:
+            result += batch_bytes(batch)
+            if result > most:
                 break
-        return found
+        return result
 
     @property
     def unpacked(self) -> float:
         """About how many bytes the rows of files would take as plain text."""
         plain = [isinstance(part, Delimited | JsonLines) and packing(part.path) is None for part in self._parts]
-        return float(sum(self.bytes(at) * (1 if as_it_is else PACKED) for at, as_it_is in enumerate(plain)))
+        return float(sum(self.bytes(index) * (1 if as_it_is else PACKED) for index, as_it_is in enumerate(plain)))
 
     def notes(self) -> tuple[str, ...]:
         """Return what is worth knowing of how the files were read, those that were."""
-        found = [note for part in self._parts for note in part.notes]
-        more = (f"… and {len(found) - NOTES} more such notes on files.",) if len(found) > NOTES else ()
-        return (*found[:NOTES], *more)
+        result = [note for part in self._parts for note in part.notes]
+        more = (f"… and {len(result) - NOTES} more such notes on files.",) if len(result) > NOTES else ()
+        return (*result[:NOTES], *more)
 
     def row_bytes(self, at: int) -> float:
         """Return about how many bytes a row of one of the files takes."""
@@ -464,8 +464,8 @@ def with_constants(table: pa.Table, constant: Mapping[str, str], cells: Mapping[
             as_text = PythonOnly(f", or take the column as text: nv.File(..., types={{{name!r}: 'text'}})")
             raise UnreadableRows(shown, None, Message(why, "folder", as_text, "."), column=name, value=value) from None
         table = table.append_column(name, pa.repeat(cell, table.num_rows))
-    found: pa.Table = table.select(list(cells))
-    return found
+    result: pa.Table = table.select(list(cells))
+    return result
 
 
 def file_of(X: TableLike) -> File | None:

@@ -89,13 +89,13 @@ HTML = (
 
 def format_of(head: bytes) -> str | None:
     """Return the format or the packing of a file by its first bytes, without gzip or zstd around it; None of a text."""
-    found = next((kind for magic, kind in FORMATS.items() if head.startswith(magic)), None)
-    found = "duckdb" if head[8:12] == b"DUCK" else found
-    if found in LIKE_NAMES and not is_binary(head):
+    result = next((kind for magic, kind in FORMATS.items() if head.startswith(magic)), None)
+    result = "duckdb" if head[8:12] == b"DUCK" else result
+    if result in LIKE_NAMES and not is_binary(head):
         return None
-    if found == "bz2" and head[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
+    if result == "bz2" and head[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
         return None
-    return found
+    return result
 
 
 def refuse_other_formats(head: bytes, shown: str) -> None:
@@ -211,11 +211,11 @@ def path_of_format(
         raise UnreadableRows(shown, None, Message(f"it is {NAMES[kind]}, but ", given, " was given; leave that out."))
     text = head.decode(encoding_of(head, None), "ignore").lstrip("\ufeff \t\r\n")
     listed = text.startswith("[") and text[1:].lstrip()[:1] in ("{", "[", "]")
-    found = how.format or kind or ("json" if text.startswith("{") or listed else "csv")
+    result = how.format or kind or ("json" if text.startswith("{") or listed else "csv")
     encoding = "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else encoding_of(head, how.encoding)
-    if found == "json" and encoding != "utf-8":  # delimited text is rewritten by its own reader
+    if result == "json" and encoding != "utf-8":  # delimited text is rewritten by its own reader
         path = rewritten(path, shown, encoding, folder())
-    return path, found, how
+    return path, result, how
 
 
 def only_member(names: tuple[str, ...], shown: str, how: File) -> tuple[str, File]:
@@ -252,12 +252,12 @@ def paths_of(path: str) -> Iterator[tuple[str, dict[str, str]]]:
         yield path, {}
         return
     if Path(path).is_dir():
-        base, found = path, [str(p) for p in Path(path).rglob("*") if p.is_file() and not hidden(p.relative_to(path))]
+        base, result = path, [str(p) for p in Path(path).rglob("*") if p.is_file() and not hidden(p.relative_to(path))]
     else:
-        base, found = "", [p for p in glob.glob(path, recursive=True) if Path(p).is_file()]  # noqa: PTH207
-    if not found:
+        base, result = "", [p for p in glob.glob(path, recursive=True) if Path(p).is_file()]  # noqa: PTH207
+    if not result:
         raise UnreadableRows(path, None, "there is no such file. Check the path; a glob needs at least one that fits.")
-    for one in sorted(found):
+    for one in sorted(result):
         folders = Path(os.path.relpath(one, base) if base else one).parts[:-1]
         yield one, dict(folder.split("=", 1) for folder in folders if "=" in folder)
 

@@ -62,15 +62,15 @@ def _polars_batches(frame: Any) -> Tables:
     """Return the rows of a lazy frame of Polars batch by batch; before version 1.34, all at once."""
     if not hasattr(frame, "collect_batches"):
         return [frame.collect(engine="streaming")]
-    found: Tables = frame.collect_batches(chunk_size=ROWS, maintain_order=True)
-    return found
+    result: Tables = frame.collect_batches(chunk_size=ROWS, maintain_order=True)
+    return result
 
 
 def _duckdb_batches(relation: Any) -> Tables:
     """Return the rows of a relation of DuckDB batch by batch, whatever this version calls it."""
     names = ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch")
-    found: Tables = getattr(relation, next(name for name in names if hasattr(relation, name)))(ROWS)
-    return found
+    result: Tables = getattr(relation, next(name for name in names if hasattr(relation, name)))(ROWS)
+    return result
 
 
 def _ibis_batches(table: Any) -> Tables:
@@ -78,19 +78,19 @@ def _ibis_batches(table: Any) -> Tables:
     backend = table.get_backend()
     if hasattr(backend, "_to_duckdb_relation"):
         return _duckdb_batches(backend._to_duckdb_relation(table))
-    found: Tables = table.to_pyarrow_batches(chunk_size=ROWS)
-    return found
+    result: Tables = table.to_pyarrow_batches(chunk_size=ROWS)
+    return result
 
 
 def _dask_batches(frame: Any) -> Tables:
     """Return the partitions of a frame of Dask one by one."""
-    return (frame.get_partition(at).compute() for at in range(frame.npartitions))
+    return (frame.get_partition(index).compute() for index in range(frame.npartitions))
 
 
 def _ray_batches(dataset: Any) -> Tables:
     """Return the rows of a dataset of Ray batch by batch."""
-    found: Tables = dataset.iter_batches(batch_size=ROWS, batch_format="pyarrow")
-    return found
+    result: Tables = dataset.iter_batches(batch_size=ROWS, batch_format="pyarrow")
+    return result
 
 
 # The classes whose objects are streams, by library and name, with what opens them.
@@ -138,18 +138,18 @@ class StreamPart(Typed):
     @cached_property
     def _types(self) -> pa.Schema:
         """The types of the columns: those of the first batches in which a column has one."""
-        found: list[pa.RecordBatch] = []
+        result: list[pa.RecordBatch] = []
         types: pa.Schema | None = None
         for batch in self._coming:
-            found.append(batch)
+            result.append(batch)
             types = batch.schema if types is None else _with_known_types(types, batch.schema)
             open_ones = any(pa.types.is_null(field.type) for field in types)
-            if not open_ones or sum(one.num_rows for one in found) >= LOOKED_AT:
+            if not open_ones or sum(one.num_rows for one in result) >= LOOKED_AT:
                 break
         if types is None:  # there is no batch; who knows the types of others can tell them
             return getattr(self._tables, "schema", None) or pa.schema([])  # as a reader has it before any batch
-        for at, batch in enumerate(found):
-            self._keep(conformed(batch, types, at, self.shown))
+        for index, batch in enumerate(result):
+            self._keep(conformed(batch, types, index, self.shown))
         return types.remove_metadata()
 
     def batches(self, types: Kinds, rows: int, limit: int | None, threads: int | None) -> Iterator[pa.RecordBatch]:
@@ -165,8 +165,8 @@ class StreamPart(Typed):
         for batch in self._kept():
             yield batch
             number += 1
-        for at, batch in enumerate(self._coming, number):
-            now = conformed(batch, schema, at, self.shown)
+        for index, batch in enumerate(self._coming, number):
+            now = conformed(batch, schema, index, self.shown)
             if keeping:
                 self._keep(now)
             self._lost = not keeping
@@ -209,8 +209,8 @@ class DatasetPart(Typed):
     def batches(self, types: Kinds, rows: int, limit: int | None, threads: int | None) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns."""
         try:
-            found = self._dataset.to_batches(columns=list(types), batch_size=rows, use_threads=threads != 1)
-            yield from some_rows((batch for batch in found if batch.num_rows), types, limit)
+            result = self._dataset.to_batches(columns=list(types), batch_size=rows, use_threads=threads != 1)
+            yield from some_rows((batch for batch in result if batch.num_rows), types, limit)
         except (pa.ArrowException, OSError) as error:
             raise UnreadableRows(self.shown, None, f"it cannot be read ({error}).") from None
 
@@ -235,11 +235,11 @@ def batch_bytes(batch: pa.RecordBatch) -> int:
 def record_batches(tables: Tables, shown: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows of tables of any library as record batches; empty ones tell types only if they come first."""
     first = True
-    for at, table in enumerate(tables):
-        found = arrow_table(table, at, shown)
-        batches = found.to_batches(max_chunksize=ROWS) if isinstance(found, pa.Table) else [found]
+    for index, table in enumerate(tables):
+        result = arrow_table(table, index, shown)
+        batches = result.to_batches(max_chunksize=ROWS) if isinstance(result, pa.Table) else [result]
         if first and not batches:
-            batches = [pa.RecordBatch.from_pylist([], schema=found.schema)]
+            batches = [pa.RecordBatch.from_pylist([], schema=result.schema)]
         for batch in batches:
             if batch.num_rows or first:
                 yield batch

@@ -109,16 +109,16 @@ class Typed(Part):
 
     def first_types(self, rows: int) -> Mapping[str, set[pa.DataType]]:
         """Return which types each column may have, as what they are read: the one it has, or none."""
-        found: dict[str, set[pa.DataType]] = {}
+        result: dict[str, set[pa.DataType]] = {}
         for field in self._types:
             kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
             try:
                 held = type_of_arrow(field.name, kind)
             except InvalidInput:  # it cannot be counted
-                found[field.name] = {kind}
+                result[field.name] = {kind}
             else:
-                found[field.name] = set() if held is None else {READ_AS[held]}
-        return found
+                result[field.name] = set() if held is None else {READ_AS[held]}
+        return result
 
     def guess_types(self, rows: int, missing: tuple[str, ...] | None) -> dict[str, TypeGuess]:
         """Return what each column can be read as: the type it has, but texts that are all numbers as those.
@@ -126,17 +126,17 @@ class Typed(Part):
         Many rows are read only of columns whose first ones may be numbers.
         """
         first = self.first_types(rows)
-        found = {name: TypeGuess(frozenset(kinds), frozenset(kinds), USUAL) for name, kinds in first.items()}
-        own = [name for name in self.texts if name in found and found[name].kinds == ONLY_TEXT]
+        result = {name: TypeGuess(frozenset(kinds), frozenset(kinds), USUAL) for name, kinds in first.items()}
+        own = [name for name in self.texts if name in result and result[name].kinds == ONLY_TEXT]
         for most in (FEW, rows):
-            texts = [name for name in own if most == FEW or NUMBER in found[name].kinds]
+            texts = [name for name in own if most == FEW or NUMBER in result[name].kinds]
             batches = list(self.batches(dict.fromkeys(texts, TEXT), most, most, 1)) if texts else []
             for name in texts if batches else ():  # the first batch may be small: all rows that are looked at count
                 one = guess_type(pa.chunked_array([plain_texts(batch.column(name)) for batch in batches]), missing)
                 numbers = NUMBER in one.kinds
                 kinds, written = (one.kinds, one.written) if numbers else (ONLY_TEXT, CellFormat(missing))
-                found[name] = TypeGuess(kinds, ONLY_TEXT, written)
-        return found
+                result[name] = TypeGuess(kinds, ONLY_TEXT, written)
+        return result
 
 
 def some_rows(batches: Iterable[pa.RecordBatch], types: Kinds, limit: int | None) -> Batches:
@@ -208,7 +208,7 @@ class Orc(ArrowFile):
         from pyarrow import orc
 
         file = orc.ORCFile(str(self.path))
-        return file.schema, (file.read_stripe(at, columns=list(columns)) for at in range(file.nstripes))
+        return file.schema, (file.read_stripe(index, columns=list(columns)) for index in range(file.nstripes))
 
     def _rows(self) -> int:
         from pyarrow import orc
@@ -278,14 +278,14 @@ class JsonLines(Typed):
             "keyed as (select json, unnest(json_keys(json)) as key from objects) "
             "select key, json_type(json, '/' || replace(replace(key, '~', '~0'), '/', '~1')) as kind from keyed"
         )
-        found: dict[str, set[pa.DataType]] = {}
+        result: dict[str, set[pa.DataType]] = {}
         for batch in duck.streamed(duck.connect(threads=1), query, self.shown, rows):
             pairs = pa.Table.from_batches([batch]).group_by(["key", "kind"], use_threads=False)
             for row in pairs.aggregate([]).to_pylist():
-                kinds = found.setdefault(row["key"], set())
+                kinds = result.setdefault(row["key"], set())
                 if row["kind"] != "NULL":
                     kinds.add(JSON[row["kind"]])
-        return {name: common_json_types(kinds) for name, kinds in found.items()}
+        return {name: common_json_types(kinds) for name, kinds in result.items()}
 
     def batches(self, types: Kinds, rows: int, limit: int | None, threads: int | None) -> Batches:
         """Return the rows of some keys; whole numbers as texts, so that none is rounded."""
@@ -299,8 +299,8 @@ def shape_of(head: bytes, shown: str) -> str:
     text = head.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
     if text.startswith("["):
         if not re.match(r"\[\s*\{", text):
-            found = "is empty" if re.match(r"\[\s*\]", text) else "holds no objects"
-            raise UnreadableRows(shown, None, f"the list of JSON {found}; a row is an object such as {{{NAMED}}}.")
+            result = "is empty" if re.match(r"\[\s*\]", text) else "holds no objects"
+            raise UnreadableRows(shown, None, f"the list of JSON {result}; a row is an object such as {{{NAMED}}}.")
         return "array"
     try:
         first, end = json.JSONDecoder().raw_decode(text)

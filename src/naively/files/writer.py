@@ -110,8 +110,8 @@ def write_csv(batches: Iterable[pa.RecordBatch], sink: IO[bytes], delimiter: str
 
 def csv_parts(batches: Iterable[pa.RecordBatch], delimiter: str = ",") -> Iterator[tuple[bytes, int]]:
     """Yield a file of delimited text in parts, each with its number of rows; the line of names comes first."""
-    for at, batch in enumerate(batches):
-        if not at:  # of the names, too, only those that need it are quoted
+    for index, batch in enumerate(batches):
+        if not index:  # of the names, too, only those that need it are quoted
             line = io.StringIO()
             csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(batch.schema.names)
             yield line.getvalue().encode(), 0
@@ -144,11 +144,11 @@ def csv_lines(columns: list[pa.Array], delimiter: str) -> bytes:
     between, end = (arrow_text(text) for text in (delimiter, "\n"))
     empty = "" if len(columns) > 1 else '""'  # a line without anything would be no row
     joined = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement=empty)
-    lines, found = pc.binary_join_element_wise(joined, arrow_text(""), end), b""
+    lines, result = pc.binary_join_element_wise(joined, arrow_text(""), end), b""
     for chunk in lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]:
         starts, data, _, _ = arrow_buffers(chunk)
-        found += memoryview(data)[starts[0] : starts[-1]]
-    return found
+        result += memoryview(data)[starts[0] : starts[-1]]
+    return result
 
 
 def write_parquet(batches: Iterable[pa.RecordBatch], sink: IO[bytes]) -> int:

@@ -155,7 +155,7 @@ def cost_and_choices(cost: LabelledCost, classes: AnyArray) -> tuple[Floats | No
 
 def cost_matrix_from_pairs(cost: Mapping[tuple[Label, Label], float], classes: AnyArray) -> Floats:
     """Return the cost matrix of a dict of pairs (true, chosen)."""
-    matrix, indices = 1.0 - np.eye(len(classes)), {label: at for at, label in enumerate(classes.tolist())}
+    matrix, indices = 1.0 - np.eye(len(classes)), {label: index for index, label in enumerate(classes.tolist())}
     for pair, price in cost.items():
         if not isinstance(pair, tuple) or len(pair) != 2 or any(label not in indices for label in pair):
             raise InvalidInput(

@@ -185,8 +185,8 @@ def limits_of_bins(log_posterior: Floats, limits: Limits) -> tuple[Floats, Float
     """Return limits of each row and class; those of a bin are computed once."""
     bins, out = score_bins(log_posterior), np.empty((2, *log_posterior.shape))
     for k in range(log_posterior.shape[1]):
-        found, back = np.unique(bins[:, k], return_inverse=True)
-        out[:, :, k] = limits(k, found)[:, back]
+        result, back = np.unique(bins[:, k], return_inverse=True)
+        out[:, :, k] = limits(k, result)[:, back]
     return out[0], out[1]
 
 

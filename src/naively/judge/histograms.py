@@ -337,8 +337,8 @@ class ScoreSums:
     def _mean_over_pairs(self, others: Floats) -> float:
         """Return the mean over classes of the proportion of pairs, given the weight of others for each own row."""
         pairs = self.own.sum(axis=1) * self.other.sum(axis=1)
-        found = (self.own * others).sum(axis=1)[pairs > 0] / pairs[pairs > 0]
-        return float(found.mean()) if len(found) else float("nan")
+        result = (self.own * others).sum(axis=1)[pairs > 0] / pairs[pairs > 0]
+        return float(result.mean()) if len(result) else float("nan")
 
     @property
     def spread(self) -> dict[str, float]:

@@ -72,8 +72,8 @@ def standard_error_over_folds(values: Iterable[float]) -> float:
     >>> round(standard_error_over_folds([0.9, 1.0, 0.8]), 4)
     0.0577
     """
-    found = np.array([value for value in values if not math.isnan(value)])
-    return float(found.std(ddof=1) / math.sqrt(len(found))) if len(np.unique(found)) > 1 else float("nan")
+    result = np.array([value for value in values if not math.isnan(value)])
+    return float(result.std(ddof=1) / math.sqrt(len(result))) if len(np.unique(result)) > 1 else float("nan")
 
 
 def standard_error_over_rows(values: AnyArray, weights: Floats) -> float:
@@ -143,7 +143,7 @@ def aligned_lines(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> l
     ['rows           4', 'accuracy  75.0 %']
     """
     widths = [max(display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = ([_padded(cell, widths[at], at in right) for at, cell in enumerate(row)] for row in rows)
+    lines = ([_padded(cell, widths[index], index in right) for index, cell in enumerate(row)] for row in rows)
     return ["  ".join(line).rstrip() for line in lines]
 
 
@@ -201,20 +201,20 @@ def class_curve(scores: Scores, label: Label) -> ClassCurve:
         raise InvalidInput("These scores are of predictions without probabilities, which have no curve.")
     positive, weights = scores.truth == k, scores.row_weights
     values, which = np.unique(-posterior[:, k], return_inverse=True)
-    found, taken = (np.bincount(which, weights * part, len(values)).cumsum() for part in (positive, ~positive))
-    if not (found[-1:] > 0).all() or not (taken[-1:] > 0).all():
+    result, taken = (np.bincount(which, weights * part, len(values)).cumsum() for part in (positive, ~positive))
+    if not (result[-1:] > 0).all() or not (taken[-1:] > 0).all():
         raise InvalidInput(f"There are no rows of {label!r}, or no others: there is nothing to distinguish.")
-    found, taken, threshold = (
-        np.concatenate([[0.0], found]),
+    result, taken, threshold = (
+        np.concatenate([[0.0], result]),
         np.concatenate([[0.0], taken]),
         np.append(np.inf, -values),
     )
-    kept = _kept_points(taken / taken[-1], found / found[-1])
-    found, taken, threshold = found[kept], taken[kept], threshold[kept]
-    precision = np.divide(found, found + taken, out=np.ones_like(found), where=found + taken > 0)
+    kept = _kept_points(taken / taken[-1], result / result[-1])
+    result, taken, threshold = result[kept], taken[kept], threshold[kept]
+    precision = np.divide(result, result + taken, out=np.ones_like(result), where=result + taken > 0)
     area = area_under_curve(posterior[:, k], positive, weights)
-    rate = float(found[-1] / (found[-1] + taken[-1]))
-    return ClassCurve(label, threshold, found / found[-1], taken / taken[-1], precision, area, rate)
+    rate = float(result[-1] / (result[-1] + taken[-1]))
+    return ClassCurve(label, threshold, result / result[-1], taken / taken[-1], precision, area, rate)
 
 
 def class_place(scores: Scores, label: Label) -> int:

@@ -40,11 +40,11 @@ def class_indices(truth: ColumnLike | ClassIndices, classes: tuple[Label, ...]) 
     """
     if isinstance(truth, ClassIndices):
         return checked_class_indices(np.asarray(truth.indices), classes)
-    found = label_array(truth)
+    result = label_array(truth)
     numbers = all(isinstance(label, (bool, int, float, np.number, np.bool_)) for label in classes)
-    if isinstance(found, np.ndarray) and found.dtype.kind in "iu" and not numbers:
-        return checked_class_indices(found, classes)
-    return label_indices(found, classes, "truth")
+    if isinstance(result, np.ndarray) and result.dtype.kind in "iu" and not numbers:
+        return checked_class_indices(result, classes)
+    return label_indices(result, classes, "truth")
 
 
 def checked_class_indices(at: AnyArray, classes: Sequence[Label]) -> Places:
@@ -59,13 +59,13 @@ def checked_class_indices(at: AnyArray, classes: Sequence[Label]) -> Places:
 
 def label_array(labels: ColumnLike) -> RowLabels:
     """Return labels of any list, array or column: numbers and booleans as an array, others as a list."""
-    found = np.asarray(labels)
-    if found.dtype.kind in "US":
-        found = np.asarray(list(labels), dtype=object)  # NumPy would turn the 1 of [1, "a"] into text
-    found = found.reshape(-1) if found.ndim == 2 and found.shape[1] == 1 else found
-    if found.ndim != 1:
-        raise InvalidInput(f"Give one label for each row; found an array of shape {found.shape}.")
-    return found if found.dtype.kind in "biuf" else found.tolist()
+    result = np.asarray(labels)
+    if result.dtype.kind in "US":
+        result = np.asarray(list(labels), dtype=object)  # NumPy would turn the 1 of [1, "a"] into text
+    result = result.reshape(-1) if result.ndim == 2 and result.shape[1] == 1 else result
+    if result.ndim != 1:
+        raise InvalidInput(f"Give one label for each row; found an array of shape {result.shape}.")
+    return result if result.dtype.kind in "biuf" else result.tolist()
 
 
 def label_indices(labels: RowLabels, choices: Sequence[Label], name: str, may_be_missing: bool = False) -> Places:
@@ -207,26 +207,28 @@ def checked_probabilities(
     """Return the probabilities as [row, class]; None if there are decisions instead."""
     if posterior is None and np.shape(() if decided is None else decided) == (rows,):
         return None
-    found = np.asarray(posterior, dtype=np.float64)
-    if found.shape != (rows, classes) or not found.size:
+    result = np.asarray(posterior, dtype=np.float64)
+    if result.shape != (rows, classes) or not result.size:
         raise InvalidInput(
-            f"The posterior has the shape {found.shape}; give the shape ({rows}, {classes}): one row for "
+            f"The posterior has the shape {result.shape}; give the shape ({rows}, {classes}): one row for "
             "each true label and one column for each class, at least one of both."
         )
-    off = ~(np.isfinite(found).all(axis=1) & (found >= 0).all(axis=1) & (np.abs(found.sum(axis=1) - 1) < SUM_TOLERANCE))
+    off = ~(
+        np.isfinite(result).all(axis=1) & (result >= 0).all(axis=1) & (np.abs(result.sum(axis=1) - 1) < SUM_TOLERANCE)
+    )
     if off.any():
         row = int(np.argmax(off))
         raise InvalidInput(
             RowNumber(row),
-            f" of the posterior holds {found[row].tolist()[:8]}; probabilities lie between 0 and 1, and sum to "
+            f" of the posterior holds {result[row].tolist()[:8]}; probabilities lie between 0 and 1, and sum to "
             "1 in each row. Give those of predict_proba, not logarithms or votes.",
         )
-    return found
+    return result
 
 
 def checked_folds(folds: npt.ArrayLike, truth: Places) -> Longs:
     """Return the fold of each row; raise an error if there is not an integer for each."""
-    found = np.asarray(folds)
-    if found.shape != truth.shape or found.dtype.kind not in "iu":
+    result = np.asarray(folds)
+    if result.shape != truth.shape or result.dtype.kind not in "iu":
         raise InvalidInput(f"folds must be an integer for each of the {len(truth)} rows.")
-    return found
+    return result

@@ -649,11 +649,11 @@ def score_lines(scores: Scores) -> list[tuple[str, str | None]]:
     names = score_names(scores)
     if not uses_costs(scores) or scores.posterior is None:
         return [(name.replace("_", " "), name) for name in names]
-    found: list[tuple[str, str | None]] = []
+    result: list[tuple[str, str | None]] = []
     for title, group in (
         ("of the decisions", metrics.DECISION_SCORES),
         ("of the probabilities", metrics.PROBABILITY_SCORES),
     ):
-        found.append((title, None))
-        found += [(f"  {name.replace('_', ' ')}", name) for name in names if name in group]
-    return found
+        result.append((title, None))
+        result += [(f"  {name.replace('_', ' ')}", name) for name in names if name in group]
+    return result

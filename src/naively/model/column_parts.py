@@ -117,13 +117,13 @@ class NumberPart(ColumnPart):
         """Return the mutual information of the numbers and the class, by counted bins or as measured on some rows."""
         name, rows = self.column.name, float(source.counts.rows.sum())
         known = float(source.counts.columns[name].n.sum())
-        found = source.measured.get(name, NOTHING_KNOWN)
+        result = source.measured.get(name, NOTHING_KNOWN)
         if name in source.bins:
-            found = information_of_bins(source.bins[name], source.heaviest)
-        found = found.of_known(known, rows)
+            result = information_of_bins(source.bins[name], source.heaviest)
+        result = result.of_known(known, rows)
         if self.missing is None:
-            return found
-        return information_of_values(self.missing.likelihood.tables[0].n, source.heaviest) + found
+            return result
+        return information_of_values(self.missing.likelihood.tables[0].n, source.heaviest) + result
 
 
 # -- from counts to naive Bayes under some settings --------------------------------------------------------------------
@@ -217,7 +217,7 @@ class LabelColumn:
         flags = isinstance(column.family, Bernoulli)
         family = Categorical(column.family.smoothing) if flags else column.family
         self.table = label_likelihood(family, merged, counts, settings)
-        self.places = {label: at for at, label in enumerate(self.table.values.labels)}
+        self.places = {label: index for index, label in enumerate(self.table.values.labels)}
         self.places |= dict.fromkeys(rare, self.places.get(RARE, 0))
         self.unseen = len(self.table.values)
         if settings.missing == "skip" or None not in self.places:

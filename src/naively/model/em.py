@@ -245,11 +245,11 @@ def fit_em(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings)
     mixture = mixture_of(rows, hard, declared, how)
     if mixture is None:
         return None
-    found = run_em(mixture, mixture.begin(), how.recipe.em_steps)
-    if not found.converged:
-        warn_unsettled(found.path, mixture.weight)
+    result = run_em(mixture, mixture.begin(), how.recipe.em_steps)
+    if not result.converged:
+        warn_unsettled(result.path, mixture.weight)
     labelled, unlabelled = (float(w.sum()) for w in (mixture.known.weights, mixture.weights))
-    return Expected(found.soft, labelled, unlabelled, found.path, found.converged)
+    return Expected(result.soft, labelled, unlabelled, result.path, result.converged)
 
 
 def mixture_of(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings) -> Mixture | None:

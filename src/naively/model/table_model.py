@@ -113,8 +113,8 @@ class TableModel:
             likelihoods[LABELS] = LogTables(counts.classes, tables)
         for key, (family, columns) in self.numbers.items():
             moments = joined_moments([counts.columns[column.name] for column in columns], counts.classes)
-            found = number_likelihoods(family, moments, counts, settings)
-            likelihoods[key] = self.number_likelihoods[key] = found
+            result = number_likelihoods(family, moments, counts, settings)
+            likelihoods[key] = self.number_likelihoods[key] = result
         for column in schema.of_kind("vectors"):
             likelihoods[column.name] = likelihood(column.family, counts.columns[column.name], counts, settings)
         self.words: dict[str, WordTable] = {
@@ -143,23 +143,25 @@ class TableModel:
             one.column.name: LabelPart(one.column, LABELS, place, LogTables(self.classes, (one.table,)))
             for place, one in enumerate(self.labels)
         }
-        found: dict[str, ColumnPart] = {**labels, **self.number_parts}
+        result: dict[str, ColumnPart] = {**labels, **self.number_parts}
         for column in self.schema.of_kind("vectors"):
-            found[column.name] = ColumnPart(column, column.name, None, self.textbook.terms[column.name])
-        return {name: found[name] for name in self.schema.names}
+            result[column.name] = ColumnPart(column, column.name, None, self.textbook.terms[column.name])
+        return {name: result[name] for name in self.schema.names}
 
     @cached_property
     def number_parts(self) -> dict[str, NumberPart]:
         """Each column of numbers by itself."""
         numbers, first = self.schema.of_kind("numbers"), len(self.labels)
         flags = {
-            numbers[at].name: LabelPart(numbers[at], LABELS, first + place, LogTables(self.classes, (table,)))
-            for place, (at, table) in enumerate(self.missing_flags)
+            numbers[index].name: LabelPart(numbers[index], LABELS, first + place, LogTables(self.classes, (table,)))
+            for place, (index, table) in enumerate(self.missing_flags)
         }
         return {
-            column.name: NumberPart(column, key, at, self.number_likelihoods[key].column(at), flags.get(column.name))
+            column.name: NumberPart(
+                column, key, index, self.number_likelihoods[key].column(index), flags.get(column.name)
+            )
             for key, (_, columns) in self.numbers.items()
-            for at, column in enumerate(columns)
+            for index, column in enumerate(columns)
         }
 
     @property
@@ -277,8 +279,8 @@ class TableModel:
         before, which = rows.priors()
         out: Floats = before.take(which, axis=0)
         try:
-            for name, found in self.textbook.terms.items():
-                out += found.leave_one_out(rows.columns[name], rows.y, rows.weights, rows.threads)
+            for name, result in self.textbook.terms.items():
+                out += result.leave_one_out(rows.columns[name], rows.y, rows.weights, rows.threads)
         except InvalidInput:
             self._check_counted(rows)
             raise
@@ -314,9 +316,9 @@ class TableModel:
                     column=label.column.name,
                 )
         for key, (_, numbers) in self.numbers.items():
-            found = np.argwhere(np.isinf(rows.columns[key]))
-            if len(found):
-                row, at = (int(i) for i in found[0])
+            result = np.argwhere(np.isinf(rows.columns[key]))
+            if len(result):
+                row, at = (int(i) for i in result[0])
                 what = f" was never counted: {numbers[at].name!r} is infinite. {GIVE}"
                 raise InvalidInput(RowNumber(rows.begin + row), what, column=numbers[at].name)
 
@@ -370,7 +372,7 @@ def by_family(columns: Sequence[Column]) -> dict[str, tuple[Family, tuple[Column
         if group is None:
             groups.append((column.family, group := []))
         group.append(column)
-    return {f"{INSIDE}numbers {at}": (family, tuple(group)) for at, (family, group) in enumerate(groups)}
+    return {f"{INSIDE}numbers {index}": (family, tuple(group)) for index, (family, group) in enumerate(groups)}
 
 
 # -- answers about many rows -------------------------------------------------------------------------------------------
@@ -390,11 +392,11 @@ def answers_in_threads(model: TableModel, ask: Callable[[Matrices], AnyArray], f
 
     def fill(begin: int) -> None:
         rows = slice(begin, min(begin + ROWS_OF_THREAD, frame.rows))
-        found = model.ask_block(lambda _, columns: ask(columns), rows, model.read(frame, rows.start, rows.stop, 1))
+        result = model.ask_block(lambda _, columns: ask(columns), rows, model.read(frame, rows.start, rows.stop, 1))
         with making:  # the first answer shows what there must be room for
             if not whole:
-                whole.append(np.empty((frame.rows, *found.shape[1:]), dtype=found.dtype))
-        whole[0][rows] = found
+                whole.append(np.empty((frame.rows, *result.shape[1:]), dtype=result.dtype))
+        whole[0][rows] = result
 
     in_threads(fill, range(0, frame.rows, ROWS_OF_THREAD), threads)
     return whole[0]

@@ -164,12 +164,12 @@ def tune_smoothing_and_temperature(task: TuningTask, smoothing: float | None, ca
     """
     usual = task.scored(1.0 if smoothing is None else smoothing)
     rated, fit = usual, task.fit(usual)
-    found: Smoothing | None = 1.0 if smoothing is None else None
+    result: Smoothing | None = 1.0 if smoothing is None else None
     if smoothing is None and (chosen := _best_smoothing(task)) != 1.0:
         other = task.scored(chosen)
         if (better := task.fit(other)).penalized_loss < fit.penalized_loss:
-            rated, fit, found = other, better, chosen
-    return _tuning_of_fit(usual, rated, fit, task.counts.classes, calibrated, found)
+            rated, fit, result = other, better, chosen
+    return _tuning_of_fit(usual, rated, fit, task.counts.classes, calibrated, result)
 
 
 def _tuning_of_fit(
@@ -190,8 +190,8 @@ def _tuning_of_fit(
 
 def tune_on_held_out_rows(rows: CalibrationRows, classes: Axis, biased: bool) -> Tuning:
     """Return the temperature of least log loss on rows that were never counted."""
-    found = _tuning_of_fit(rows, rows, fit_calibration(rows, biased), classes, True, None)
-    return replace(found, held_out=True)
+    result = _tuning_of_fit(rows, rows, fit_calibration(rows, biased), classes, True, None)
+    return replace(result, held_out=True)
 
 
 def tuning_sample(rows: Rows, most: int, schema: Schema, threads: int, recipe: Recipe) -> Rows:
@@ -217,7 +217,7 @@ class ColumnScores(NamedTuple):
 
     def without(self, which: Sequence[int], column: int | None) -> Floats:
         """Return the log prior and the log-likelihoods of all columns but one."""
-        parts = [self.by_grid[at][place] for place, at in enumerate(which) if place != column]
+        parts = [self.by_grid[index][place] for place, index in enumerate(which) if place != column]
         return np.asarray(sum(parts, self.prior))
 
     def with_column(self, others: Floats, scores: Floats) -> CalibrationRows:
@@ -251,7 +251,7 @@ def _best_smoothing(task: TuningTask) -> Smoothing:
 def _first_least(costs: Sequence[float]) -> int:
     """Return the place of the least cost; of those that differ by rounding alone, the first."""
     least = min(costs)
-    return next(at for at, cost in enumerate(costs) if cost <= least + 1e-9 * max(abs(least), 1.0))
+    return next(index for index, cost in enumerate(costs) if cost <= least + 1e-9 * max(abs(least), 1.0))
 
 
 def _coordinate_descent(task: TuningTask, scores: ColumnScores, start: list[int], free: list[bool]) -> list[int]:
@@ -261,11 +261,11 @@ def _coordinate_descent(task: TuningTask, scores: ColumnScores, start: list[int]
     which = list(start)
     for _ in range(ROUNDS):
         before = list(which)
-        for column in (at for at, may in enumerate(free) if may):
+        for column in (index for index, may in enumerate(free) if may):
             others = scores.without(which, column)
             costs = [
-                scores.with_column(others, columns[column]).loss(scale, bias) + price * (at != start[column])
-                for at, columns in enumerate(scores.by_grid)
+                scores.with_column(others, columns[column]).loss(scale, bias) + price * (index != start[column])
+                for index, columns in enumerate(scores.by_grid)
             ]
             least = _first_least(costs)
             which[column] = least if costs[least] < costs[which[column]] - 1e-9 else which[column]

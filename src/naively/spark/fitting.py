@@ -168,8 +168,8 @@ class CountPlan(NamedTuple):
     def profile_bytes(self, batches: ArrowBatches) -> bytes:
         """Return the profile of the rows of a task."""
         schema, target, weight, unlabelled = self
-        found = profile(batches, target=target, schema=schema, sample_weight=weight, unlabelled=unlabelled, n_jobs=1)
-        return found.to_bytes()
+        result = profile(batches, target=target, schema=schema, sample_weight=weight, unlabelled=unlabelled, n_jobs=1)
+        return result.to_bytes()
 
     def count_bytes(self, batches: ArrowBatches) -> bytes:
         """Return the counts of the rows of a task, none of which may have a label."""

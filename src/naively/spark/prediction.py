@@ -205,23 +205,23 @@ def predicted_batches(
     fitted = received_model(sent)
     for batch in batches:
         if batch.num_rows:
-            found = predicted(fitted, wanted, contributions, batch)
-            names = [*batch.schema.names, *found.schema.names]
-            yield from pa.table([*batch.columns, *found.columns], names).to_batches()
+            result = predicted(fitted, wanted, contributions, batch)
+            names = [*batch.schema.names, *result.schema.names]
+            yield from pa.table([*batch.columns, *result.columns], names).to_batches()
 
 
 def predicted(fitted: FittedClassifier, wanted: AnswerColumns, contributions: int, batch: pa.RecordBatch) -> pa.Table:
     """Return the columns that are added to some rows, with types that Spark has."""
-    found = next(answered_batches(fitted, [batch], wanted))
-    found = found.cast(pa.schema([(field.name, spark_type(field.type)) for field in found.schema]))
+    result = next(answered_batches(fitted, [batch], wanted))
+    result = result.cast(pa.schema([(field.name, spark_type(field.type)) for field in result.schema]))
     if not contributions:
-        return found
+        return result
     rows: list[list[dict[str, object]]] = []
     if batch.num_rows:
         evidence, _ = evidence_of_decisions(fitted, evidence_of(fitted, known_columns(fitted, batch)))
         strongest = strongest_contributions(evidence, contributions)
         rows = [[dict(zip(CONTRIBUTION.names, one, strict=True)) for one in row] for row in strongest]
-    return found.append_column(f"{wanted.prefix}contributions", pa.array(rows, pa.list_(CONTRIBUTION)))
+    return result.append_column(f"{wanted.prefix}contributions", pa.array(rows, pa.list_(CONTRIBUTION)))
 
 
 def spark_type(kind: pa.DataType) -> pa.DataType:

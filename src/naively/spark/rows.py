@@ -317,8 +317,8 @@ def row_groups(paths: Sequence[Path], types: pa.Schema) -> RowGroups:
             file = pq.read_metadata(path)
         except (pa.ArrowException, OSError):
             return ()
-        found = {field.name: plain_type(field.type) for field in file.schema.to_arrow_schema()}
-        if any(found.get(field.name) != plain_type(field.type) for field in types):
+        result = {field.name: plain_type(field.type) for field in file.schema.to_arrow_schema()}
+        if any(result.get(field.name) != plain_type(field.type) for field in types):
             return ()
         groups += [(str(path), group) for group in range(file.num_row_groups)]
     return tuple(groups)

@@ -154,10 +154,10 @@ def check_countable(column: Column) -> None:
 def class_counts(rows: DatabaseRows, unlabelled: str, declared: Sequence[Label]) -> tuple[Axis, Floats, int]:
     """Return the classes, the weight of the rows of each, and the number of rows that have a class."""
     table = rows.table.select(**rows.class_and_weight())
-    found = {"rows": table.count(), COUNT: rows.count_of(table)}
+    result = {"rows": table.count(), COUNT: rows.count_of(table)}
     if rows.weight is not None:
-        found["weighed"] = table[WEIGHT].count()
-    answer = fetched(table.group_by(CLASS).aggregate(**found))
+        result["weighed"] = table[WEIGHT].count()
+    answer = fetched(table.group_by(CLASS).aggregate(**result))
     target, met = target_of_answer(rows, answer), floats(answer, "rows")
     total, labelled = int(met.sum()), target.codes >= 0
     if not total:
@@ -208,8 +208,8 @@ def label_query(rows: DatabaseRows, column: Column) -> IbisTable:
         return table.group_by(CLASS, "v").aggregate(**{COUNT: rows.count_of(table)})
     cell, number = rows.table[column.name], rows.number(column.name)
     table = rows.selected({"b": label, "x": number, "refused": cell.notnull() & number.isnull()})
-    found = {COUNT: rows.count_of(table), "v": table["x"].max(), "refused": table["refused"].sum()}
-    return table.group_by(CLASS, "b").aggregate(**found)
+    result = {COUNT: rows.count_of(table), "v": table["x"].max(), "refused": table["refused"].sum()}
+    return table.group_by(CLASS, "b").aggregate(**result)
 
 
 def label_table(rows: DatabaseRows, column: Column, answer: pa.Table, declared: Sequence[Label]) -> Table:
@@ -238,9 +238,9 @@ def number_moments(rows: DatabaseRows, columns: Sequence[Column], classes: Axis)
     """Return the moments of some columns: summed from their mean in some rows, or if that is far, in each class."""
     first = rows.table.select(**{column.name: rows.number(column.name) for column in columns}).limit(FIRST_ROWS)
     means = fetched(first.aggregate(**{name: first[name].mean() for name in first.columns}))
-    found = moments(rows, columns, classes, {name: floats(means, name)[0] for name in means.column_names})
-    far = [column for column in columns if is_far(found[column.name])]
-    return found | moments(rows, far, classes, None) if far else found
+    result = moments(rows, columns, classes, {name: floats(means, name)[0] for name in means.column_names})
+    far = [column for column in columns if is_far(result[column.name])]
+    return result | moments(rows, far, classes, None) if far else result
 
 
 def is_far(found: Moments) -> bool:
@@ -254,7 +254,7 @@ def moments(
 ) -> dict[str, Moments]:
     """Return the moments of some columns, summed from a shift for each, or from the mean of each class."""
     answer = fetched(sums_query(rows, columns, shifts))
-    target, found = target_of_answer(rows, answer), {}
+    target, result = target_of_answer(rows, answer), {}
     places = classes.places(target.labels)[target.codes]
     for index, column in enumerate(columns):
         if floats(answer, f"refused{index}").any():
@@ -266,8 +266,8 @@ def moments(
         parts = np.zeros((4, len(classes), 1))
         for part, name in zip(parts, ("n", "shift", "total", "squares"), strict=True):
             part[places, 0] = floats(answer, f"{name}{index}")
-        found[column.name] = Moments(classes, Axis.declared([column.name]), *parts)
-    return found
+        result[column.name] = Moments(classes, Axis.declared([column.name]), *parts)
+    return result
 
 
 def sums_query(rows: DatabaseRows, columns: Sequence[Column], shifts: Mapping[str, float] | None) -> IbisTable:

@@ -190,10 +190,10 @@ def schema_of_table(
         return schema
     columns = tuple(column for column in families if column.name not in {target, weight, *ignore})
     for column in columns:
-        found = schema[column.name].type
-        if not same_kind(found, column.type):
+        result = schema[column.name].type
+        if not same_kind(result, column.type):
             raise InvalidInput(
-                f"Column {column.name!r} holds {NOUNS[column.type]} in the schema, and {NOUNS[found]} in the table. "
+                f"Column {column.name!r} holds {NOUNS[column.type]} in the schema, and {NOUNS[result]} in the table. "
                 f"Convert it in the query, e.g. table.mutate(**{{{column.name!r}: "
                 f"table[{column.name!r}].cast('float64')}}).",
                 column=column.name,

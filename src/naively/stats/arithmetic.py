@@ -169,9 +169,9 @@ def weights_of_column(weights: Floats, column: str, path: str | None = None, fir
     """Return the weights that a column holds, if rows can have them; errors name the row, counted from the first."""
     wrong = refused_weight(weights)
     if wrong is not None:
-        found = "missing" if np.isnan(weights[wrong]) else f"{weights[wrong]:g}"
+        result = "missing" if np.isnan(weights[wrong]) else f"{weights[wrong]:g}"
         row = RowNumber(first + wrong, path)
-        raise InvalidInput(row, f": its weight in column {column!r} is {found}; {WANTED}", column=column)
+        raise InvalidInput(row, f": its weight in column {column!r} is {result}; {WANTED}", column=column)
     return np.ascontiguousarray(weights)
 
 
@@ -251,7 +251,10 @@ def information_of_values(n: Floats, each: Floats | float = 1.0) -> Information:
         return np.asarray(np.log2(raised))
 
     steps = max(AT_ONCE // len(k), 1)
-    bits = np.concatenate([product(leads(PSEUDO[at : at + steps]), here) for at in range(0, len(PSEUDO), steps)]) / rows
+    bits = (
+        np.concatenate([product(leads(PSEUDO[index : index + steps]), here) for index in range(0, len(PSEUDO), steps)])
+        / rows
+    )
     best = int(bits.argmax())
     # By chance alone, a single division of the rows into two shows this much (half of a χ² with one degree of freedom).
     least = float(1 / (np.sqrt(2) * np.log(2) * whole))

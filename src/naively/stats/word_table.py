@@ -214,18 +214,18 @@ class WordTable(Statistic):
     def __sub__(self, part: WordTable) -> WordTable:
         if not isinstance(part, WordTable):
             return NotImplemented
-        found = aligned_cells([self, part])
-        (times, taken_times), (texts, taken_texts) = found.counts()
+        result = aligned_cells([self, part])
+        (times, taken_times), (texts, taken_texts) = result.counts()
         rest = subtract(times, taken_times), subtract(texts, taken_texts)
         for what, before, taken, left in (
             ("count", times, taken_times, rest[0]),
             ("number of texts", texts, taken_texts, rest[1]),
         ):
             if (place := most_negative(left)) is not None:
-                word, k = divmod(int(found.keys[place]), len(found.classes))
-                name = word if self.numbered else found.lexicon.names(np.array([word], dtype=np.int32))[0]
-                raise NotASubset(None, found.classes.labels[k], name, before[place], taken[place], what)
-        return found._replace(classes=found.classes.declaring(self.classes)).table(*rest)
+                word, k = divmod(int(result.keys[place]), len(result.classes))
+                name = word if self.numbered else result.lexicon.names(np.array([word], dtype=np.int32))[0]
+                raise NotASubset(None, result.classes.labels[k], name, before[place], taken[place], what)
+        return result._replace(classes=result.classes.declaring(self.classes)).table(*rest)
 
     def without_unused_words(self) -> WordTable:
         """Return the same counts by a lexicon of their own words: nothing stays of texts that were subtracted."""
@@ -313,9 +313,9 @@ def aligned_cells(tables: Sequence[WordTable]) -> AlignedCells:
 
 def sum_of_word_tables(tables: Sequence[WordTable]) -> WordTable:
     """Return the sum of tables; words of all lexicons are united once, and not again for each table."""
-    found = aligned_cells(tables)
-    place, times, texts = (np.concatenate(parts) for parts in zip(*found.parts, strict=True))
-    return found.table(*(sums_at(place, counts, len(found.keys)) for counts in (times, texts)))
+    result = aligned_cells(tables)
+    place, times, texts = (np.concatenate(parts) for parts in zip(*result.parts, strict=True))
+    return result.table(*(sums_at(place, counts, len(result.keys)) for counts in (times, texts)))
 
 
 def are_split_alike(a: WordTable, b: WordTable) -> bool:
@@ -327,11 +327,11 @@ def united_lexicon(first: WordTable, others: Sequence[WordTable]) -> tuple[TextR
     """Return a lexicon of the words of all tables, and the place in it of each word of the others, -1 if not seen."""
     seen = [np.flatnonzero(table.seen).astype(np.int32) for table in others]
     names = [table.lexicon.names_as_bytes(own) for table, own in zip(others, seen, strict=True)]
-    lexicon, found = first.lexicon.united(names)
+    lexicon, result = first.lexicon.united(names)
     if first.lexicon.fixed and lexicon is not first.lexicon:
         raise IncompatibleCounts("Texts were counted by two vocabularies; only counts of the same one add up.")
     places = []
-    for table, own, numbers in zip(others, seen, found, strict=True):
+    for table, own, numbers in zip(others, seen, result, strict=True):
         place = np.full(table.size, -1, dtype=np.int64)
         place[own] = numbers
         places.append(place)

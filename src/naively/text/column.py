@@ -165,7 +165,7 @@ def arrow_of_strings(batch: Sequence[object], first: int = 0) -> tuple[pa.Array,
             bytes_too = pa.array(batch, pa.large_binary(), from_pandas=True)
             return bytes_too, False  # the reader refuses them with the reason
         kept = [None if text is None or text != text else text for text in batch]
-        row = next(at for at, text in enumerate(kept) if not isinstance(text, (str, bytes, type(None))))
+        row = next(index for index, text in enumerate(kept) if not isinstance(text, (str, bytes, type(None))))
         raise InvalidInput(
             RowNumber(first + row),
             f" holds {batch[row]!r} of type {type(batch[row]).__name__}, which is no text. Convert it, e.g. by str().",

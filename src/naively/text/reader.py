@@ -70,8 +70,8 @@ class TextReader:
         threads = self.threads if threads is None else threads
         rows, learn = _kernels.TokenRows() if rows is None else rows, learn and not self.fixed
         if self.tokens.tokenizer is not None:
-            for starts, found in self._lists(X, allow_missing, first):
-                self._words.read_lists(starts, found, rows, learn, allowed(threads, found.bytes))
+            for starts, result in self._lists(X, allow_missing, first):
+                self._words.read_lists(starts, result, rows, learn, allowed(threads, result.bytes))
             return rows
         for texts in self._texts(X, allow_missing, first):
             self._words.read(texts, rows, learn, allowed(threads, texts.bytes))
@@ -123,15 +123,15 @@ class TextReader:
         threads = self.threads if threads is None else threads
         if self.tokens.tokenizer is not None:
             return self._score_rows(X, table, times, lengths, first, threads)
-        found, squared = [], []
+        result, squared = [], []
         for texts in self._texts(X, True, first):
-            found.append(np.zeros((len(texts), table.shape[1])))
+            result.append(np.zeros((len(texts), table.shape[1])))
             squares = None if lengths is None else np.zeros(len(texts))
-            self._words.score(texts, times, table, found[-1], lengths, squares, allowed(threads, texts.bytes))
+            self._words.score(texts, times, table, result[-1], lengths, squares, allowed(threads, texts.bytes))
             squared.append(squares)
-        if len(found) == 1:
-            return found[0], squared[0]
-        scores = np.concatenate([np.zeros((0, table.shape[1])), *found])
+        if len(result) == 1:
+            return result[0], squared[0]
+        scores = np.concatenate([np.zeros((0, table.shape[1])), *result])
         return scores, None if lengths is None else np.concatenate([np.zeros(0), *squared])
 
     def _score_rows(
@@ -148,12 +148,12 @@ class TextReader:
         """Return the tokens of one text that have a number, and where they lie in it."""
         if self.tokens.calls:
             raise InvalidInput("Where tokens lie is known only without preprocessor and tokenizer.")
-        found = self._words.spans(_kernels.TextColumn.strings([text]))
+        result = self._words.spans(_kernels.TextColumn.strings([text]))
         if not text.isascii():
             coded = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
             before = np.concatenate([[0], np.cumsum((coded & 0xC0) != 0x80)]).tolist()  # characters that begin before
-            found = [(number, before[begin], before[end]) for number, begin, end in found]
-        return [Token(*span) for span in found]
+            result = [(number, before[begin], before[end]) for number, begin, end in result]
+        return [Token(*span) for span in result]
 
     def names(self, numbers: Codes | None = None) -> list[str]:
         """Return the names of some tokens, or of all in the order of their numbers."""
@@ -198,12 +198,12 @@ class TextReader:
         """Return a reader that knows these tokens, too, and their numbers in it; those of its own tokens stay."""
         every = [self.names_as_bytes(np.arange(len(self), dtype=np.int32)), *named]
         ends, every = np.cumsum([len(part) for part in every]), pa.concat_arrays(every).dictionary_encode()
-        found, names = np.split(every.indices.to_numpy(), ends[:-1])[1:], every.dictionary
+        result, names = np.split(every.indices.to_numpy(), ends[:-1])[1:], every.dictionary
         if len(names) == len(self):
-            return self, found
+            return self, result
         both = TextReader(self.tokens, fixed=self.fixed, threads=self.threads)
         both._words.name(_kernels.TextColumn.buffer(*arrow_buffers(names), 0, True), self.tokens.in_parts)
-        return both, found
+        return both, result
 
     def names_as_bytes(self, numbers: Codes) -> pa.Array:
         """Return the names of some tokens as an Arrow array of bytes."""
@@ -232,7 +232,7 @@ class TextReader:
             yield from kernel_texts(X, allow_missing=allow_missing, first=first)
             return
         for batch in strings_of(X, allow_missing=allow_missing, first=first):
-            changed = [self._changed(change, text, first + at) for at, text in enumerate(batch)]
+            changed = [self._changed(change, text, first + index) for index, text in enumerate(batch)]
             array, surrogates = arrow_of_strings(changed, first)
             yield kernel_texts_of_arrow(array, first, surrogates)
             first += len(batch)
@@ -242,7 +242,7 @@ class TextReader:
         tokens = self.tokens
         assert tokens.tokenizer is not None, "only texts with a tokenizer of their own come here"
         for batch in strings_of(X, allow_missing=allow_missing, first=first):
-            starts, found = [0], list[str]()
+            starts, result = [0], list[str]()
             for row, text in enumerate(batch, first):
                 text = text if tokens.preprocessor is None else self._changed(tokens.preprocessor, text, row)
                 given = tokens.tokenizer(text.lower() if tokens.lowercase else text)
@@ -250,9 +250,9 @@ class TextReader:
                 given = list(given) if good else given
                 if not good or not all(isinstance(token, str) for token in given):
                     raise InvalidInput(RowNumber(row), f": tokenizer gave {given!r}; it must give strings.")
-                found += given
-                starts.append(len(found))
-            yield np.array(starts, dtype=np.int64), kernel_texts_of_names(found)
+                result += given
+                starts.append(len(result))
+            yield np.array(starts, dtype=np.int64), kernel_texts_of_names(result)
             first += len(batch)
 
     @staticmethod
@@ -373,10 +373,10 @@ def text_hashes(texts: ColumnLike) -> Hashes:
 
     It has 64 bits of a cryptographic hash, so that no two texts that somebody has are taken for copies of each other.
     """
-    found: list[bytes] = []
+    result: list[bytes] = []
     texts = texts.tolist() if isinstance(texts, np.ndarray) else texts
     plain = isinstance(texts, list) and set(map(type, texts)) == {str}
     for batch in [texts] if plain else strings_of(texts, allow_missing=True):
         coded = (text.encode("utf-8", "surrogatepass") for text in batch)
-        found += [blake2b(text, digest_size=8).digest() for text in coded]
-    return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
+        result += [blake2b(text, digest_size=8).digest() for text in coded]
+    return np.frombuffer(b"".join(result), dtype="<u8").astype(np.uint64)

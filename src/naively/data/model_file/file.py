@@ -66,8 +66,8 @@ def read_place(place: ModelPlace) -> bytes:
     try:
         if is_url(place):
             system, path = _file_system(str(place))
-            found: bytes = system.cat_file(path)
-            return found
+            result: bytes = system.cat_file(path)
+            return result
         if not isinstance(place, str | os.PathLike):
             data = place.read()
             if not isinstance(data, bytes):
@@ -121,10 +121,10 @@ def _file_system(url: str) -> tuple[Any, str]:
             "file system, such as s3fs or gcsfs."
         ) from None
     try:
-        found: tuple[Any, str] = fsspec.core.url_to_fs(url)
+        result: tuple[Any, str] = fsspec.core.url_to_fs(url)
     except (ImportError, ValueError) as error:  # it names the package to install, or the protocols there are
         raise InvalidInput(f"{str(error).rstrip('.')}.") from None
-    return found
+    return result
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -247,9 +247,9 @@ def sealed(data: bytes) -> bytes:
 def seal_digest(data: bytes, at: int) -> bytes:
     """Return the hash of all bytes but those of the seal, which begins at this place."""
     view = memoryview(data)
-    found = hashlib.sha256(view[:at])
-    found.update(view[at + len(UNSEALED) :])
-    return found.hexdigest().encode()
+    result = hashlib.sha256(view[:at])
+    result.update(view[at + len(UNSEALED) :])
+    return result.hexdigest().encode()
 
 
 def check_seal(data: bytes) -> None:
@@ -258,10 +258,10 @@ def check_seal(data: bytes) -> None:
         raise Refused("it is no Parquet file, and so no model; give the path of a file that Naively saved.")
     if len(data) < 2 * len(MAGIC) or not data.endswith(MAGIC):
         raise Refused("it is cut off or damaged; take another copy, or save the model again.")
-    found = data.rfind(SEAL)
-    at = found + len(SEAL)
+    result = data.rfind(SEAL)
+    at = result + len(SEAL)
     seal = data[at : at + len(UNSEALED)]
-    if found < 0 or not re.fullmatch(rb"[0-9a-f]{64}", seal):
+    if result < 0 or not re.fullmatch(rb"[0-9a-f]{64}", seal):
         raise Refused(
             f"it is Parquet, but its footer has no complete key {KEY!r}; give the path of a file Naively saved."
         )
@@ -370,13 +370,13 @@ def stored_parts(said: JsonObject, mark: str | None = None) -> list[StoredPart]:
 def stored_counts(said: JsonObject, parts: list[StoredPart], pieces: list[list[RowGroup]]) -> Counts:
     """Return counts from what the footer says about them, and their rows."""
     mark, classes, entries = parts[0].name, parts[0].classes, sorted_columns(said)
-    found = {
+    result = {
         entry["name"]: stored_statistic(entry, part.classes, rows)
         for entry, part, rows in zip(entries, parts[1:], pieces[1:], strict=True)
     }
-    need(len(found) == len(entries), "a column stands twice")
+    need(len(result) == len(entries), "a column stands twice")
     skipped = len(marked(mark, ""))
-    columns = {entry["name"][skipped:]: found[entry["name"]] for entry in said["columns"]}
+    columns = {entry["name"][skipped:]: result[entry["name"]] for entry in said["columns"]}
     return Counts(classes, rows_by_class(classes, pieces[0]), columns)
 
 

@@ -135,11 +135,11 @@ def frame_of_table(table: pa.Table, rows: int, said: JsonObject) -> Frame:
         names = said["names"]
         matrix = dense_matrix(table.column(MATRIX), len(set(names)))
         need(len(set(names)) == len(names), "columns lack a name")
-        columns = {name: ColumnValues(name, matrix[:, at]) for at, name in enumerate(names)}
+        columns = {name: ColumnValues(name, matrix[:, index]) for index, name in enumerate(names)}
         return Frame(columns, rows, named=named, matrix=matrix)
-    found = {about["name"]: column_of_arrow(table.column(about["name"]), about) for about in said["columns"]}
-    need(len(found) == len(said["columns"]), "a column of rows stands twice")
-    return Frame(found, rows, named=named)
+    result = {about["name"]: column_of_arrow(table.column(about["name"]), about) for about in said["columns"]}
+    need(len(result) == len(said["columns"]), "a column of rows stands twice")
+    return Frame(result, rows, named=named)
 
 
 def numbers_of(table: pa.Table, name: str, kind: pa.DataType) -> AnyArray:
@@ -198,8 +198,8 @@ def check_type(kind: Type | None, data: pa.Array | AnyArray) -> None:
         need(kind == "text", "values are no texts")
         return
     held = data.type.value_type if pa.types.is_dictionary(data.type) else data.type
-    found = type_of_arrow("", held)
-    need(found is None or (kind in NOUNS and same_kind(found, kind)), f"values are {found}, and said to be {kind}")
+    result = type_of_arrow("", held)
+    need(result is None or (kind in NOUNS and same_kind(result, kind)), f"values are {result}, and said to be {kind}")
 
 
 def fixed_lists(matrix: AnyArray) -> pa.Array:

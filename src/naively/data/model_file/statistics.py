@@ -48,8 +48,8 @@ BY_NAME = {kind.name: kind for kind in KINDS.values()}
 
 def python_labels_of(labels: Iterable[Label]) -> list[Label]:
     """Return the labels as values of Python's own types, if a file can hold them."""
-    found = list(labels)
-    return found if set(map(type, found)) == {str} else [plain_label(label) for label in found]
+    result = list(labels)
+    return result if set(map(type, result)) == {str} else [plain_label(label) for label in result]
 
 
 def plain_label(label: Label) -> Label:
@@ -288,8 +288,8 @@ def row_group(rows: pa.Table, name: str | None, classes: Axis) -> RowGroup:
 
 def rows_by_class(classes: Axis, pieces: list[RowGroup]) -> Floats:
     """Return how many rows each class has."""
-    (found,) = dense_arrays(pieces, (len(classes), 1), np.zeros(1, np.intp), 1)
-    return found[:, 0]
+    (result,) = dense_arrays(pieces, (len(classes), 1), np.zeros(1, np.intp), 1)
+    return result[:, 0]
 
 
 def stored_statistic(entry: JsonObject, classes: Axis, pieces: list[RowGroup]) -> Table | Moments | WordTable:
@@ -363,9 +363,9 @@ def axis_of(entry: JsonObject, groups: list[pa.Array]) -> tuple[Axis, Integers]:
 
 def stored_labels(entry: JsonObject, name: str) -> list[Label]:
     """Return the labels listed under this name; that all are declared is said without a list."""
-    found = [] if name == "declared" and entry[name] is True else entry[name]
-    need(isinstance(found, list), f"{name} is no list")
-    return [from_json(label) for label in found]
+    result = [] if name == "declared" and entry[name] is True else entry[name]
+    need(isinstance(result, list), f"{name} is no list")
+    return [from_json(label) for label in result]
 
 
 def run_lengths(texts: pa.Array) -> tuple[Integers, pa.Array]:
@@ -381,10 +381,10 @@ def run_lengths(texts: pa.Array) -> tuple[Integers, pa.Array]:
 def class_codes(words: pa.Array, classes: Axis) -> Integers:
     """Return the place of each row's class."""
     need(words.null_count == 0, "a row has no class")
-    place = {text: at for at, text in enumerate(class_texts(classes).to_pylist())}
+    place = {text: index for index, text in enumerate(class_texts(classes).to_pylist())}
     places = np.array([place[text] for text in words.dictionary.to_pylist()], np.int32)
-    found: Integers = places[numpy_integers(words.indices)]
-    return found
+    result: Integers = places[numpy_integers(words.indices)]
+    return result
 
 
 def column_without_nulls(rows: pa.Table, name: str) -> pa.Array:

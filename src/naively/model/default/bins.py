@@ -148,12 +148,12 @@ def without_middles(grid: Grid, touched: Mask) -> Grid:
 
     Of an outermost bin it is halfway to where numbers are clipped. No middle there is the number of a row any more.
     """
-    found = []
-    for at, bins in enumerate(grid.numbers):
-        begin, end = (int(place) for place in grid.fine_offsets[at : at + 2])
+    result = []
+    for index, bins in enumerate(grid.numbers):
+        begin, end = (int(place) for place in grid.fine_offsets[index : index + 2])
         cuts = np.array(bins.cuts)
         sides = np.concatenate([[min(bins.low, *cuts[:1])], cuts, [max(bins.high, *cuts[-1:])]])
         halfway = (sides[:-1] / 2 + sides[1:] / 2 - bins.center) * bins.scale
         middles = np.where(touched[begin:end], halfway, np.array(bins.middles))
-        found.append(replace(bins, middles=tuple(middles.tolist())))
-    return Grid(tuple(found), grid.labels)
+        result.append(replace(bins, middles=tuple(middles.tolist())))
+    return Grid(tuple(result), grid.labels)

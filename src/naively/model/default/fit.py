@@ -147,5 +147,5 @@ def span(weights: Iterable[float]) -> str:
 
 def described_words(words: Mapping[str, WordCoefficients]) -> list[str]:
     """Return how many words have a coefficient, by column of texts."""
-    parts = [f"{len(found.numbers):,} words of {name} (ridge {found.ridge:.3g})" for name, found in words.items()]
+    parts = [f"{len(result.numbers):,} words of {name} (ridge {result.ridge:.3g})" for name, result in words.items()]
     return [f"coefficients: of {', '.join(parts)}"] if parts else []

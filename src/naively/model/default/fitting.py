@@ -127,22 +127,22 @@ def fit_to_rows(
         model.copies = how[1]
         counts = model.all_counts
         proportions, idle = soft_truth(given, counts), None if screened is None else screened.chose
-        found = fitting_rows(model, counter, rows, truth_of(rows, counts), proportions, threads, idle)
-        return fit_default(model, found)
+        result = fitting_rows(model, counter, rows, truth_of(rows, counts), proportions, threads, idle)
+        return fit_default(model, result)
 
-    found = fitted(joint, screened)
+    result = fitted(joint, screened)
     if screened is None and wide >= recipe.many_columns:  # those that clearly tell of the class are tried alone, too
         fewer = screen(counter, rows, *how, clear=True)
         if 0 < len(fewer.names) <= recipe.many_columns:
             alone = fitted(joint.only(fewer.names), fewer)
-            if alone.last_loss < (1 - recipe.least_fall) * found.last_loss:
+            if alone.last_loss < (1 - recipe.least_fall) * result.last_loss:
                 # What half of the rows chose was measured on the others; now all of them choose.
                 screened = screen(counter, rows, *how, clear=True, half=False)
-                found = replace(fitted(joint.only(screened.names), None), loss=alone.loss)
+                result = replace(fitted(joint.only(screened.names), None), loss=alone.loss)
     remarks: tuple[str, ...] = () if remark is None else (remark,)
     if screened is not None:
-        remarks += screened.remarks(found.joint.grid, bool(found.weights.get(REST)))
-    return found, remarks
+        remarks += screened.remarks(result.joint.grid, bool(result.weights.get(REST)))
+    return result, remarks
 
 
 def without_fit_remarks(hints: Sequence[str]) -> list[str]:
@@ -272,9 +272,9 @@ def fit_default(model: DefaultModel, rows: FittingRows) -> DefaultFit:
     if (coefficients := fitted_coefficients(counts, rows, pairs, measured, measured_parts)) is not None:
         fit = replace(fit, coefficients=coefficients[0], loss={**fit.loss, **coefficients[1]})
     for name, associations in model.word_associations.items():
-        found = fitted_words(associations, rows.columns[associations.matrix], rows, measured, measured_parts, recipe)
-        if found is not None:
-            made, with_words, (measured, *measured_parts) = found
+        result = fitted_words(associations, rows.columns[associations.matrix], rows, measured, measured_parts, recipe)
+        if result is not None:
+            made, with_words, (measured, *measured_parts) = result
             fit = replace(fit, words={**fit.words, name: made}, loss={**fit.loss, WITH_WORDS: with_words})
     return fit
 

@@ -107,7 +107,7 @@ class Grid:
         """Return where the columns of the grid stand among all numbers and all labels; None if they are all of them."""
         if len(self.numbers) == len(numbers) and len(self.labels) == len(labels):
             return None
-        places = [{name: at for at, name in enumerate(names)} for names in (numbers, labels)]
+        places = [{name: index for index, name in enumerate(names)} for names in (numbers, labels)]
         own = [places[0][bins.name] for bins in self.numbers], [places[1][values.name] for values in self.labels]
         return np.array(own[0], dtype=np.intp), np.array(own[1], dtype=np.intp)
 
@@ -127,8 +127,8 @@ class Grid:
         left, labels = used.copy(), []
         left[: self.flags(len(self.numbers)).start if self.labels else len(used)] = True
         left[1 + int(self.offsets[-1]) :] = True
-        for at, values in enumerate(self.labels, len(self.numbers)):
-            there = left[self.flags(at)].tolist()
+        for index, values in enumerate(self.labels, len(self.numbers)):
+            there = left[self.flags(index)].tolist()
             labels.append(LabelValues(values.name, tuple(compress(values.labels, there))))
         return Grid(self.numbers, tuple(labels)), np.flatnonzero(left)
 
@@ -168,8 +168,8 @@ class Grid:
             return Cells(np.empty((rows, 0), dtype=np.int32), labels, np.empty((rows, 0)))
         fine, level = np.empty((rows, wide), dtype=np.int32), np.empty((rows, wide))
         codes = np.empty((wide + labels.shape[1], rows), dtype=np.int32)
-        found = (self._same if labels.shape[1] else NO_PLACES) if places is None else places
-        given = (*self._cuts, *self._coarse, self._scale, 1 / LEVEL_STEPS, *found)
+        result = (self._same if labels.shape[1] else NO_PLACES) if places is None else places
+        given = (*self._cuts, *self._coarse, self._scale, 1 / LEVEL_STEPS, *result)
         _kernels.lay_out(numbers, labels, *given, fine, codes, level, threads)
         return Cells(fine, codes.T, level)
 

@@ -146,7 +146,7 @@ def count_jointly(counter: TableCounter, blocks: Blocks, grid: Grid, threads: in
     """Count columns of rows jointly; the counter has codes for their labels."""
     blocks = list(blocks)  # a class that the counter has not seen yet has a code from now on
     columns, classes = [column.name for column in counter.of_labels], len(counter.classes)
-    known = [{label: at for at, label in enumerate(values.labels)} for values in grid.labels]
+    known = [{label: index for index, label in enumerate(values.labels)} for values in grid.labels]
     words = [counter.words[columns.index(values.name)] for values in grid.labels]
     coded = zip(known, words, strict=True)
     places = label_places([np.array([own.get(label, -1) for label in one.places], np.int32) for own, one in coded])

@@ -105,7 +105,7 @@ class DefaultModel(TableModel):
 
     def _places_on(self, grid: Grid) -> list[Codes]:
         """Return the place on the grid of each label of each column; whether a number is missing has none."""
-        known = [{label: at for at, label in enumerate(values.labels)} for values in grid.labels]
+        known = [{label: index for index, label in enumerate(values.labels)} for values in grid.labels]
         known += [{} for _ in self._used[1]]
         tables = zip(known, self._grid_tables, strict=True)
         return [np.array([k.get(v, -1) for v in table.values.labels], dtype=np.int32) for k, table in tables]
@@ -209,7 +209,7 @@ class DefaultModel(TableModel):
         if len(self.numbers) == 1:
             only: Floats = columns[next(iter(self.numbers))]
             return only
-        place = {column.name: at for at, column in enumerate(self.schema.of_kind("numbers"))}
+        place = {column.name: index for index, column in enumerate(self.schema.of_kind("numbers"))}
         out = np.empty((rows, len(place)), order="F")
         for key, (_, group) in self.numbers.items():
             out[:, [place[column.name] for column in group]] = columns[key]
@@ -233,7 +233,7 @@ class DefaultModel(TableModel):
         codes, cells, tables, size = columns[CODES], columns[CELLS], self.tables, len(self.classes)
         names = self.names
         out, joint = (np.zeros((len(codes), len(names), size)) for _ in range(2))
-        place = {name: at for at, name in enumerate(names)}
+        place = {name: index for index, name in enumerate(names)}
         for column, (name, table) in enumerate(zip(self.owners, tables.codes.tables, strict=True)):
             known = np.flatnonzero((codes[:, column] >= 0) & (codes[:, column] < len(table)))
             out[known, place[name]] += table[codes[known, column]]
@@ -278,7 +278,7 @@ class DefaultModel(TableModel):
         The second is of the joint part alone. Of texts and vectors nothing is taken off: their mean is in no count.
         """
         names, joint, tables = self.names, self.counts.joint, self.tables
-        place, size = {name: at for at, name in enumerate(names)}, len(self.classes)
+        place, size = {name: index for index, name in enumerate(names)}, len(self.classes)
         out, of_joint = np.zeros((len(names), size)), np.zeros((len(names), size))
         products, grid = joint.products.sum(axis=0), self.counts.grid
         rows, numbers = max(float(products[0, 0]), 1e-300), len(grid.numbers)
@@ -331,14 +331,14 @@ class DefaultModel(TableModel):
     @cached_property
     def pair_names(self) -> dict[Columns, str]:
         """The names of the interactions by the places of their columns on the grid."""
-        names, found, used = self.counts.grid.names, dict[Columns, str](), set(self.schema.names)
+        names, result, used = self.counts.grid.names, dict[Columns, str](), set(self.schema.names)
         for columns in self.tables.interactions.all_columns:
             shown = " × ".join(names[at] for at in columns)
             while shown in used:  # a column, or another interaction, may be named so
                 shown += " (pair)"
             used.add(shown)
-            found[columns] = shown
-        return found
+            result[columns] = shown
+        return result
 
     @cached_property
     def owners(self) -> list[str]:
@@ -354,8 +354,8 @@ class DefaultModel(TableModel):
 def as_rows_are_read(joint: JointCounts, places: Sequence[Codes]) -> JointCounts:
     """Return counts in which a label that no row is read as is a missing value: rare ones may count as one."""
     grid, read = joint.grid, np.ones(joint.grid.features, dtype=bool)
-    for at, known in enumerate(places[: len(grid.labels)], len(grid.numbers)):
-        flags = grid.flags(at)
+    for index, known in enumerate(places[: len(grid.labels)], len(grid.numbers)):
+        flags = grid.flags(index)
         read[flags] = np.isin(np.arange(flags.stop - flags.start), known)
     if read.all():
         return joint

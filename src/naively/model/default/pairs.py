@@ -167,8 +167,8 @@ class Interactions:
         first, second, third = self.columns.T
         sizes = np.append(self.sizes + 1, 1)
         lines = (known[:, first] * sizes[second] + known[:, second]) * sizes[third] + known[:, third] + self.lines
-        found: Floats = self.table[lines, : len(self.classes)]
-        return found
+        result: Floats = self.table[lines, : len(self.classes)]
+        return result
 
     def means(self, products: Floats, offsets: Longs, rows: float) -> Iterator[tuple[Columns, Floats]]:
         """Give the mean contribution of each interaction of two columns, [class], given products of features."""

@@ -267,11 +267,11 @@ class WordCoefficients:
     @classmethod
     def of_bytes(cls, data: bytes, lexicon: TextReader, classes: int) -> WordCoefficients:
         """Return the coefficients that `to_bytes` wrote, of so many classes."""
-        found, said = table_of_bytes(data)
-        ridge, labels = float(said["ridge"]), found.column("word").to_pylist()
+        result, said = table_of_bytes(data)
+        ridge, labels = float(said["ridge"]), result.column("word").to_pylist()
         hashed = lexicon.tokens.hash_width is not None
         numbers = np.array(labels, dtype=np.int32) if hashed else lexicon.numbers([str(name) for name in labels])
-        lists = found.column("coefficients")
+        lists = result.column("coefficients")
         table = dense_matrix(lists, classes).astype(np.float32)
         known = (numbers >= 0) & (numbers < len(lexicon))
         whole = np.isfinite(table).all() and len(np.unique(numbers)) == len(numbers)
