@@ -31,7 +31,8 @@ inline bool is_emoji(const uint8_t* p, const uint8_t* end, bool joined) {
     uint32_t c = read(p);
     uint8_t is = character_table()[c].is;
     if (is & EMOJI) return true;
-    if (c > LAST || is_joiner(c) || is & (MARK | SPACE | CJK | CLUSTER) || (is & WORD && c != INFORMATION)) return false;
+    if (c > LAST || is_joiner(c) || is & (MARK | SPACE | CJK | CLUSTER) || (is & WORD && c != INFORMATION))
+        return false;
     const uint8_t* behind = p + length_at(p);
     bool chosen = behind != end && *behind >= 0x80 && read(behind) == SELECTOR;
     return chosen || (joined && (c == SIDEWAYS || c == UPRIGHT));
