@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import compress
-from typing import Any, SupportsInt
+from typing import Any
 
 import numpy as np
 
@@ -117,7 +117,7 @@ class Axis:
     def place(self, label: Label) -> int:
         """Return where the label stands, or -1."""
         if isinstance(self._labels, range):
-            return int(label) if label in self._labels and isinstance(label, SupportsInt) else -1
+            return int(label) if isinstance(label, (int, float, np.integer)) and label in self._labels else -1
         if self._places is None:
             self._places = {known: place for place, known in enumerate(self.labels)}
         return self._places.get(label, -1)
@@ -125,6 +125,9 @@ class Axis:
     def places(self, labels: Iterable[Label]) -> Places:
         """Return where each of the labels stands, -1 for those that are not here."""
         if isinstance(self._labels, range):
+            if isinstance(labels, range):  # both count from 0
+                numbers = np.arange(len(labels))
+                return np.where(numbers < len(self), numbers, -1)
             return np.fromiter(map(self.place, labels), dtype=np.intp)
         self.place(None)  # makes the dict, if there is none yet
         known = self._places or {}

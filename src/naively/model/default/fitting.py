@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 
@@ -156,9 +157,9 @@ def fitted_grid(
     """Return the bins and categories that are counted in pairs, and a remark if not all can be afforded."""
     frame, wanted = frame_of(rows.source), None if used is None else set(used)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    of_numbers = [column for column in counter.of_numbers if wanted is None or column.name in wanted]
-    numbers = counter.encoded_cells(frame, 0, frame.rows, threads)[1]
-    numbers = numbers[:, [place for place, column in enumerate(counter.of_numbers) if column in of_numbers]]
+    named = [wanted is None or column.name in wanted for column in counter.of_numbers]
+    of_numbers = list(compress(counter.of_numbers, named))
+    numbers = counter.encoded_cells(frame, 0, frame.rows, threads)[1][:, named]
     labels = [place for place, column in enumerate(counter.of_labels) if wanted is None or column.name in wanted]
     # Bins are as fine as the rows are many, however light they are.
     return grid_of_sample(counter, of_numbers, numbers, effective_weights(weights), labels, recipe)
