@@ -27,14 +27,13 @@ from ..model.default.fit import FitParts
 from ..model.default.joint_counts import JointCounts
 from ..model.default.words import WordCoefficients
 from ..model.em import Expected
-from ..model.measured_information import MeasuredInformation
 from ..model.tuning import Tuning
 from ..stats import Counts, Statistic, WordTable
 from .fitted_classifier import FittedClassifier, estimated_model
 from .held_out import quality_at_hand, scores_at_hand
 from .reports import measured_information
 from .settings import Parameters, check_class_weight
-from .state import FittedState, NumberInformation, StaleNotice, state_of_counts
+from .state import FittedState, MeasuredInformation, NumberInformation, StaleNotice, state_of_counts
 from .update import up_to_date
 
 if TYPE_CHECKING:

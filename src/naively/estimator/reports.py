@@ -18,9 +18,9 @@ from ..explain.distributions import strongest_first
 from ..families.family import listed_parts
 from ..model.column_parts import InformationSource
 from ..model.default.fitting import why_textbook
-from ..model.measured_information import MeasuredInformation, measure_information
 from ..stats.arithmetic import Information
 from .fitted_classifier import FittedClassifier, kept_row_count
+from .state import MeasuredInformation, measure_information
 
 if TYPE_CHECKING:
     from ..flat import FlatModel

@@ -113,9 +113,8 @@ class Recipe:
     # electricity 4 bins 0.306, 6 0.297, 8 0.286, 12 0.285.
     fewest_merged: int = 4
     most_merged: int = 16
-    # Cycles of steps under each ridge at most, and the gain, as a proportion of the loss, at which they end. Measured on
-    # 48 tables: ten cycles instead of five 0.2652 for 0.2662, of these covertype 0.430 for 0.457; 0.001 instead of 0.003
-    # 0.2651.
+    # Cycles of steps under each ridge at most, and the gain, as a proportion of the loss, at which they end. On 48
+    # tables ten cycles instead of five gave 0.2652 for 0.2662 (covertype 0.430 for 0.457), and with 0.001 0.2651.
     coefficient_cycles: int = 10
     coefficient_tolerance: float = 3e-3
     # Ridges on coefficients of words, for rows of length 1. Measured on ten sets of texts: chosen ones lie between 3
