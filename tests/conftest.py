@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naively as nv
-from naively.counting import smallest
+from naively.counting import row_hash
 
 from .browser import launched
 from .tables import penguins
@@ -149,7 +149,7 @@ def chromium():
 @pytest.fixture
 def keep(monkeypatch):
     """Return a function that sets how many rows models keep, so that few rows are too many."""
-    return partial(monkeypatch.setattr, smallest, "KEPT")
+    return partial(monkeypatch.setattr, row_hash, "KEPT")
 
 
 @pytest.fixture(scope="session")

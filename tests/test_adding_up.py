@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import naively as nv
-from naively.counting import smallest
+from naively.counting import row_hash
 from naively.errors import InvalidInput, NotASubset
 from naively.estimator.update import up_to_date
 from naively.model.recipe import RECIPE
@@ -85,7 +85,7 @@ class Case:
 
     def fitted(self, at=slice(None)):
         """Return a copy of the model of one fit of some rows; a part of one class is no reason to warn here."""
-        key = smallest.KEPT, np.arange(SIZE)[at].tobytes()
+        key = row_hash.KEPT, np.arange(SIZE)[at].tobytes()
         if key not in self.known:
             X, y, how = self.rows(at)
             with warnings.catch_warnings():

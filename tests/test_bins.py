@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naively as nv
+from naively.counting.row_hash import KEPT, smallest_places
 from naively.counting.rows import cell_hashes
-from naively.counting.smallest import KEPT, smallest_places
 from naively.data.column import Column
 from naively.data.frame import frame_of
 from naively.errors import IncompatibleCounts, InvalidInput, InvalidSetting

@@ -12,7 +12,7 @@ import pytest
 
 import naively as nv
 from naively import _kernels
-from naively.counting import smallest
+from naively.counting import row_hash
 from naively.estimator import state as state_module
 
 RNG = np.random.default_rng(0)
@@ -86,7 +86,7 @@ def whole(model, rows=SIZE, **params):
 def sampled(model, rows=SIZE, **params):
     """Return a model that keeps some of its rows only."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(smallest, "KEPT", FEW)
+        patched.setattr(row_hash, "KEPT", FEW)
         return whole(model, rows, **params)
 
 

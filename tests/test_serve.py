@@ -25,7 +25,7 @@ import pytest
 
 import naively as nv
 from naively.server import application
-from naively.server.answers import UploadCheck
+from naively.server.description import UploadCheck
 from naively.server.exchange import Problem, Request
 from naively.server.guard import ServerSettings, is_loopback
 from naively.server.running import SlowClients

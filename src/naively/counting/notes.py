@@ -11,8 +11,7 @@ from functools import partial
 import numpy as np
 
 from .._types import Floats, Label
-from ..data.arrow_arrays import arrow_strings
-from ..data.cell_format import LIKELY, OF_CLASSES, USUAL, Unclear, is_no_number, notation, number_from
+from ..data.cell_format import LIKELY, OF_CLASSES, USUAL, Unclear, arrow_strings, is_no_number, notation, number_from
 from ..data.frame import Frame
 from ..data.schema import Schema
 from ..data.values import ColumnValues

@@ -22,12 +22,11 @@ from ..errors.message import Message
 from ..families import Bins, Gaussian, Words
 from ..files.columns import TextsReadAsMissing
 from ..stats import Counts
-from . import smallest
+from . import row_hash
 from .arrays import check_vector_width, counted_width
 from .counter import EncodedRows, TableCounter
 from .notes import about_cells, hints_of
-from .row_hash import RowHasher, frame_hashes, target_hashes
-from .smallest import smallest_places
+from .row_hash import RowHasher, frame_hashes, smallest_places, target_hashes
 
 # Pairs of words are counted beside single words if all texts of a column take up to so many bytes: of more, they would
 # be too many, and single words tell nearly as much.
@@ -55,8 +54,8 @@ def with_cuts(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
     if not names:
         return schema
     at = np.arange(frame.rows) if weights is None else np.flatnonzero(weights > 0)
-    if len(at) > 2 * smallest.KEPT:
-        at = smallest_places(cell_hashes(frame, uncut_columns(schema), weights), smallest.KEPT, weights)
+    if len(at) > 2 * row_hash.KEPT:
+        at = smallest_places(cell_hashes(frame, uncut_columns(schema), weights), row_hash.KEPT, weights)
     w = np.ones(len(at)) if weights is None else weights[at]
     families = {}
     for name in names:

@@ -19,10 +19,10 @@ from ..data.frame import Frame, frame_of
 from ..data.joining import owned_frame, text_bytes, without_unused_texts
 from ..data.schema import Schema
 from ..errors import RowNotCounted
-from . import smallest
+from . import row_hash
 from .counter import TableCounter
+from .row_hash import number_contents, places_of_contents, proportional_copies, smallest_places
 from .rows import Rows, measured_rows
-from .smallest import number_contents, places_of_contents, proportional_copies, smallest_places
 
 # If texts are longer than so many bytes together, there are fewer rows, but some in any case.
 BYTES, FEWEST = 1 << 26, 500
@@ -40,7 +40,7 @@ def sample_places(rows: Rows, most: int, schema: Schema, threads: int) -> Places
     if rows.target.rows <= most:
         return np.arange(rows.target.rows)
     hashes = rows.hashed(schema, threads)
-    at = smallest_places(hashes, max(smallest.KEPT, most), rows.own_weights)
+    at = smallest_places(hashes, max(row_hash.KEPT, most), rows.own_weights)
     return at if len(at) <= most else at[smallest_places(hashes[at], most)]
 
 
@@ -72,8 +72,8 @@ class Sample:
     ordered: bool = False  # whether the rows that are held lie in the order of their hashes; else as they came
     waiting: tuple[Rows, ...] = ()  # rows that came since, as they came
     waiting_bytes: int = 0  # of their texts
-    most: int = field(default_factory=lambda: smallest.KEPT)  # how many contents are retained
-    whole: int = field(default_factory=lambda: smallest.KEPT)  # of up to so many rows, all are
+    most: int = field(default_factory=lambda: row_hash.KEPT)  # how many contents are retained
+    whole: int = field(default_factory=lambda: row_hash.KEPT)  # of up to so many rows, all are
 
     @classmethod
     def of(cls, rows: Rows, schema: Schema, threads: int = 1) -> Sample:
@@ -83,7 +83,7 @@ class Sample:
     @classmethod
     def of_files(cls, schema: Schema) -> Sample:
         """Return the sample of no row of files yet: all are retained of up to twice as many as a model retains."""
-        return cls(replace(schema, hints=()), whole=2 * smallest.KEPT)
+        return cls(replace(schema, hints=()), whole=2 * row_hash.KEPT)
 
     # -- what there is ------------------------------------------------------------------------------------------
 
@@ -325,7 +325,7 @@ class Sample:
     def retained(self, schema: Schema, threads: int) -> Sample:
         """Return what a model retains of the rows of files, of fewer than are looked at: as a schema has them."""
         sample = replace(
-            self.together(threads), schema=replace(schema, hints=()), most=smallest.KEPT, whole=smallest.KEPT
+            self.together(threads), schema=replace(schema, hints=()), most=row_hash.KEPT, whole=row_hash.KEPT
         )
         if sample.held is None:
             return sample

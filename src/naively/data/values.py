@@ -24,8 +24,7 @@ from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from ..stats.axis import is_missing
 from . import cells
-from .arrow_arrays import numpy_values
-from .cell_format import USUAL
+from .cell_format import USUAL, numpy_values
 from .cells import NUMBER, READ_AS, TIME, TIMES, ZONED_TIME, CellType, NotRead, TypeGuess
 from .column import NOUNS, Column, Type, same_kind
 

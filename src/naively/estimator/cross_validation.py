@@ -11,11 +11,18 @@ import numpy as np
 from .._types import Codes, ColumnLike, Floats, Mask, Places, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows, LabeledBlock
-from ..counting.reading import checked_classes, labeled_rows, rows_of_file
-from ..counting.row_hash import RowHasher, frame_hashes
+from ..counting.reading import (
+    check_scale,
+    check_scale_of_file,
+    checked_classes,
+    class_weights,
+    class_weights_of,
+    labeled_rows,
+    rows_of_file,
+    with_class_weights,
+)
+from ..counting.row_hash import RowHasher, frame_hashes, in_proportion
 from ..counting.rows import Rows
-from ..counting.smallest import in_proportion
-from ..counting.weights import check_scale, check_scale_of_file, class_weights, class_weights_of, with_class_weights
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting

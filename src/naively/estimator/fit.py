@@ -15,18 +15,18 @@ from ..counting.counter import TableCounter
 from ..counting.files import FileRows
 from ..counting.notes import about_target, is_doubtful
 from ..counting.profile import Profile
-from ..counting.reading import checked_classes
-from ..counting.row_hash import content_order
-from ..counting.rows import Rows, weightless
-from ..counting.sample import Sample, numbers_to_measure
-from ..counting.weights import (
+from ..counting.reading import (
     check_scale,
     check_scale_of_file,
+    checked_classes,
     class_weights_of,
     set_file_weights,
     weighted_counts,
     with_class_weights,
 )
+from ..counting.row_hash import content_order
+from ..counting.rows import Rows, weightless
+from ..counting.sample import Sample, numbers_to_measure
 from ..data.frame import Frame, frame_of
 from ..data.target import Target
 from ..data.values import ColumnValues

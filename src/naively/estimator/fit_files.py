@@ -23,8 +23,7 @@ from ..counting.cache import CountsCache, file_fingerprint
 from ..counting.counter import TableCounter
 from ..counting.files import MOST_LABELS, FileRows, Progress, set_aside_hint
 from ..counting.notes import about_cells, about_labels
-from ..counting.reading import checked_classes
-from ..counting.weights import check_scale_of_file
+from ..counting.reading import check_scale_of_file, checked_classes
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, UnreadableFile
 from ..errors.message import Setting

@@ -11,9 +11,8 @@ import numpy as np
 
 from .._types import Floats, Label, Places
 from ..counting.counter import TableCounter
-from ..counting.reading import checked_classes
+from ..counting.reading import checked_classes, weighted_counts, with_class_weights
 from ..counting.rows import Rows
-from ..counting.weights import weighted_counts, with_class_weights
 from ..data.schema import Schema
 from ..errors import InvalidInput, TextbookFallbackWarning, levels_to_caller
 from ..errors.message import Setting

@@ -19,10 +19,9 @@ from .._linear_algebra import dot
 from .._types import AnyArray, Codes, ColumnLike, Floats, Longs, Mask, Places, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import each_block
-from ..counting.reading import labeled_rows, rows_of_file
+from ..counting.reading import labeled_rows, left_out_weights, rows_of_file, with_class_weights
 from ..counting.row_hash import content_order
 from ..counting.rows import Rows, are_copies, check_widths
-from ..counting.weights import left_out_weights, with_class_weights
 from ..data.frame import frame_of
 from ..errors import InvalidInput, NotASubset
 from ..errors.message import RowNumber, Setting

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._types import AnyArray, ColumnLike, Floats, Label, Mask, Objects, TableLike
 from ..counting.profile import Profile
-from ..counting.weights import refuse_balanced
+from ..counting.reading import refuse_balanced
 from ..data.dict_rows import is_labelled_row, is_one_row
 from ..data.model_file import ModelPlace
 from ..data.schema import Schema

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from .._types import Codes, Floats, Label, Places
 from ..counting.files import Progress, ahead, in_file
-from ..data.arrow_arrays import arrow_choices, arrow_numbers
+from ..data.cell_format import arrow_choices, arrow_numbers
 from ..data.schema import likely
 from ..data.target import arrow_target
 from ..data.values import ColumnValues

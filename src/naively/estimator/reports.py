@@ -10,8 +10,8 @@ import numpy as np
 from .._frames import frame
 from .._types import Floats, TableLike
 from ..counting.notes import about_target
+from ..counting.reading import with_class_weights
 from ..counting.sample import numbers_to_measure
-from ..counting.weights import with_class_weights
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..explain.distributions import strongest_first

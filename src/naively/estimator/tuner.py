@@ -8,9 +8,8 @@ import numpy as np
 
 from .._types import ColumnLike, TableLike
 from ..counting.counter import TableCounter
-from ..counting.reading import labeled_rows
+from ..counting.reading import labeled_rows, with_class_weights
 from ..counting.rows import Rows, check_widths
-from ..counting.weights import with_class_weights
 from ..errors import InvalidInput, InvalidSetting, NotASubset
 from ..errors.message import RowNumber, Setting
 from ..files.file import file_of

@@ -23,10 +23,9 @@ from .._threads import allowed
 from .._types import ColumnLike, Floats, Label, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
-from ..counting.reading import labeled_rows
+from ..counting.reading import class_weights, labeled_rows, refuse_balanced, with_class_weights
 from ..counting.rows import Rows, check_new_classes, check_widths, weightless
 from ..counting.sample import Sample
-from ..counting.weights import class_weights, refuse_balanced, with_class_weights
 from ..data.column import Column, family_of
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema

@@ -17,8 +17,7 @@ from scipy.special import expit, gammainccinv, gammaincinv, ndtr, ndtri
 
 from .._linear_algebra import product
 from .._types import Floats, Matrices, Matrix, TableLike
-from ..families.cumulants import Cumulants, log_gamma_cumulants
-from ..families.family import row_blocks
+from ..families.family import Cumulants, log_gamma_cumulants, row_blocks
 from ..judge.held_out_scores import check_level
 from ..model.scorer import NaiveModel
 from ..model.table_model import TableModel

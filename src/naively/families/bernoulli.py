@@ -14,8 +14,17 @@ from .._types import Codes, Floats, Matrix, Numeric, Places
 from ..errors.message import Setting
 from ..stats import Axis, Table
 from ..stats.arithmetic import subtract
-from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
-from .family import Settings, Smoothing, listed_parts, log_proportion, padded, refuse
+from .family import (
+    Cumulants,
+    Settings,
+    Smoothing,
+    listed_parts,
+    log_proportion,
+    padded,
+    proportion_cumulants,
+    refuse,
+    with_ruled_out,
+)
 from .wide import Split, WideLikelihood, add_products, cells_of, entries, product_sums, with_cells
 
 

@@ -17,9 +17,9 @@ from ..errors.message import RowNumber, Setting
 from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
 from ..stats.arithmetic import divide, subtract
-from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
 from .family import (
     ColumnLikelihoods,
+    Cumulants,
     Settings,
     Smoothing,
     check_scored,
@@ -27,9 +27,11 @@ from .family import (
     listed_parts,
     log_proportion,
     padded,
+    proportion_cumulants,
     refuse,
     row_weights,
     shown_label,
+    with_ruled_out,
 )
 from .wide import Split
 

@@ -14,8 +14,20 @@ from .._types import AnyArray, Codes, Floats, Matrix
 from ..errors.message import Setting
 from ..stats import Axis, Moments
 from ..stats.accumulators import as_codes, as_weights
-from .cumulants import UNKNOWN, Cumulants, Terms, polynomial_cumulants, with_variance_only
-from .family import Settings, check_scored, padded, refuse, rounded_number, row_blocks, scores_of
+from .family import (
+    UNKNOWN,
+    Cumulants,
+    Settings,
+    Terms,
+    check_scored,
+    padded,
+    polynomial_cumulants,
+    refuse,
+    rounded_number,
+    row_blocks,
+    scores_of,
+    with_variance_only,
+)
 from .numbers import LIGHTEST, NumberLikelihood, Summary
 
 # The least relative variance where rows have no label: a class that closes in on a single row would be ever more

@@ -15,8 +15,7 @@ from .._types import AnyArray, Codes, Floats, Matrix
 from ..errors import RowRefused
 from ..stats import Axis, Moments
 from ..stats.arithmetic import subtract
-from .cumulants import Cumulants
-from .family import ColumnLikelihoods, Settings, listed_parts, row_blocks, row_weights
+from .family import ColumnLikelihoods, Cumulants, Settings, listed_parts, row_blocks, row_weights
 from .wide import Split
 
 # A prior worth less than this many rows is taken for this: it would make classes without rows infinitely flat.

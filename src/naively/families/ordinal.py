@@ -17,8 +17,7 @@ from ..errors.message import OPEN_LEVELS, PythonOnly, Setting
 from ..stats import Axis, Table
 from ..stats.arithmetic import subtract
 from .categorical import Categorical, LogTable, LogTables, scored_values
-from .cumulants import Cumulants, proportion_cumulants
-from .family import Settings
+from .family import Cumulants, Settings, proportion_cumulants
 
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 # What a row that is shared keeps at its own level, and gives to each neighbor: the narrowest symmetric kernel.

@@ -14,8 +14,17 @@ from .._types import AnyArray, Codes, Floats
 from ..errors import InvalidInput, InvalidSetting, RowRefused
 from ..errors.message import Setting
 from ..stats import Axis, Moments
-from .cumulants import UNKNOWN, Cumulants, Terms, polynomial_cumulants, with_variance_only
-from .family import Settings, check_scored, rounded_number, row_blocks
+from .family import (
+    UNKNOWN,
+    Cumulants,
+    Settings,
+    Terms,
+    check_scored,
+    polynomial_cumulants,
+    rounded_number,
+    row_blocks,
+    with_variance_only,
+)
 from .numbers import LIGHTEST, NumberLikelihood, Summary
 
 NEVER_NEGATIVE = "a number of events cannot be negative. Use the family 'gaussian' for numbers of any sign."

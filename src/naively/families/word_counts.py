@@ -15,8 +15,7 @@ from .._types import Codes, Floats, Matrix, Places
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats.arithmetic import subtract
-from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
-from .family import listed_parts, log_proportion, padded
+from .family import Cumulants, listed_parts, log_proportion, padded, proportion_cumulants, with_ruled_out
 from .wide import Split, WideLikelihood, add_products, cells_of, entries, product_sums, row_sums, with_cells
 
 

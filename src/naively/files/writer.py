@@ -20,7 +20,7 @@ from typing import IO, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.arrow_arrays import arrow_text
+from ..data.cell_format import arrow_text
 from ..errors import InvalidInput, UnwritableFile
 from ..errors.message import Setting
 from ..text.column import arrow_buffers

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
-from ..counting.smallest import KEPT
+from ..counting.row_hash import KEPT
 
 
 @dataclass(frozen=True)

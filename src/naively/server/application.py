@@ -16,8 +16,15 @@ from datetime import UTC, datetime
 from typing import IO, TypeVar
 
 from .._types import JsonObject
-from .answers import answer_file, explanations, predictions
-from .description import described_model, model_page, openapi_document, token_page
+from .description import (
+    answer_file,
+    described_model,
+    explanations,
+    model_page,
+    openapi_document,
+    predictions,
+    token_page,
+)
 from .exchange import JSON, ClientGone, Message, Problem, Receive, Request, Send
 from .guard import Guard, ServerSettings
 from .learning import Learner, labelled_rows

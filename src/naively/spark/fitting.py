@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..counting.profile import Profile, profile
 from ..counting.reading import count as count_rows
+from ..counting.reading import weighted_counts
 from ..counting.rows import uncut_columns, with_word_pairs
-from ..counting.weights import weighted_counts
 from ..data.schema import Schema, schema_of_types
 from ..errors import InvalidInput
 from ..estimator.fit import warn_of_target

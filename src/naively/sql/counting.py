@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from .._types import Floats, Label
 from ..counting import reading as memory
 from ..counting.files import MOST_LABELS, set_aside_hint
+from ..counting.reading import warn_of_scale, weighted_counts
 from ..counting.rows import uncut_columns
-from ..counting.weights import warn_of_scale, weighted_counts
 from ..data.column import Column, FamilySettings
 from ..data.schema import Schema
 from ..data.target import Target, check_kinds, target_of, type_for

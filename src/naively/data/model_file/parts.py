@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from ..._types import AnyArray, Floats, Hashes, JsonObject, Longs, Matrix
-from ..arrow_arrays import numpy_floats
+from ..cell_format import numpy_floats
 from ..column import NOUNS, Type, same_kind
 from ..frame import Frame, FrameColumn
 from ..target import Target

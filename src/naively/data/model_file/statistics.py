@@ -21,7 +21,7 @@ from ...stats import Axis, Moments, Table, WordTable
 from ...stats.axis import sort_key
 from ...stats.counts import ColumnStatistic
 from ...text import TextReader, Tokens
-from ..arrow_arrays import arrow_places, arrow_strings, numpy_flags, numpy_floats, numpy_integers
+from ..cell_format import arrow_places, arrow_strings, numpy_flags, numpy_floats, numpy_integers
 
 MIXED = "mixed"
 NUMPY_KINDS = "biufU"  # scalars of NumPy that count as Python's own: booleans, whole numbers, numbers, texts
