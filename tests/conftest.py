@@ -28,7 +28,7 @@ from .tables import penguins
 PROGRAMS = {"chromium", "server", "session", "db", "engine", "jpmml", "Server", "subprocess", "fresh", "printed_by"}
 settings.register_profile("naively", deadline=None)  # a busy machine is no defect
 settings.load_profile("naively")
-LIMIT = 6.0  # seconds that a test without the mark `slow` may work
+LIMIT = 3.0  # seconds that a test without the mark `slow` may work
 YARDSTICK = 0.1  # seconds that `yardstick` worked on the machine where tests keep the limit
 
 

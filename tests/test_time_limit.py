@@ -1,4 +1,4 @@
-"""Tests over six seconds need the mark `slow`, and neither a slow nor a busy machine makes a test fail."""
+"""Tests over three seconds need the mark `slow`, and neither a slow nor a busy machine makes a test fail."""
 
 import itertools
 
@@ -54,7 +54,7 @@ def failed(folder, worked: float, passed: float, slower: float = 1, *more: str) 
 
 @pytest.mark.parametrize(
     ("worked", "passed", "slower"),
-    [(5.9, 9, 1), (9, 5.9, 1), (50, 50, 10)],
+    [(2.9, 9, 1), (9, 2.9, 1), (20, 20, 10)],
     ids=["waited", "many threads", "slow machine"],
 )
 def test_a_test_within_the_limit_passes(tmp_path, worked, passed, slower):
@@ -62,15 +62,15 @@ def test_a_test_within_the_limit_passes(tmp_path, worked, passed, slower):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "slower"), [(7, 1), (7, 0.1), (70, 10)], ids=["here", "on a fast machine", "on a slow machine"]
+    ("seconds", "slower"), [(4, 1), (4, 0.1), (40, 10)], ids=["here", "on a fast machine", "on a slow machine"]
 )
 def test_a_test_over_the_limit_fails_unless_it_is_marked(tmp_path, seconds, slower):
     """A faster machine does not make the limit smaller; a test that fails by itself says its own reason."""
     found = failed(tmp_path, seconds, seconds, slower)
     assert list(found) == ["test_short", "test_failing"]
-    assert found["test_short"] == "worked for 7.0 s: take less data, or mark the test `slow`"
+    assert found["test_short"] == "worked for 4.0 s: take less data, or mark the test `slow`"
     assert "assert False" in found["test_failing"]
 
 
 def test_there_is_no_limit_under_sanitizers(tmp_path):
-    assert list(failed(tmp_path, 70, 70, 1, "--unlimited")) == ["test_failing"]
+    assert list(failed(tmp_path, 40, 40, 1, "--unlimited")) == ["test_failing"]
