@@ -14,15 +14,16 @@ from scipy.special import log_softmax, softmax
 
 import naively as nv
 from naively import _kernels as kernels
+from naively._threads import shared_threads
 from naively.data.model_file import arrays_of_bytes, arrays_to_bytes
 from naively.errors import UnreadableFile
-from naively.model.default.coefficients import NO_CLASS, CellLayout, Coefficients
+from naively.model.default.coefficients import NO_CLASS, CellLayout, Coefficients, Problem, State
 from naively.model.default.rows import CrossFit, FittingRows, deal_out, fold_slices
 from naively.model.default.words import WordAssociations, WordRows, WordState
 from naively.model.recipe import RECIPE
 from naively.text import TextRows
 
-from .fitting_cases import cases, scores_by, tables_of
+from .fitting_cases import cases, drawn_case, scores_by, tables_of
 from .tables import CLASSES, TEXTS, Y
 from .test_store import reforged
 
@@ -514,3 +515,118 @@ def test_coefficients_lower_the_loss_on_new_texts(fitted):
     assert coefficients_of_words(fitted)
     assert not coefficients_of_words(without)
     assert log_loss_of_texts(fitted, texts, y) < log_loss_of_texts(without, texts, y) - 0.01
+
+
+def test_cycles_lower_the_loss_and_end_where_they_gain_little():
+    small = Small(**SMALL["many rows"])
+    losses = [small.penalized(small.flat(*small.fitted(cycles)[:2]))[0] for cycles in (0, 1, 2, 5, 100)]
+    assert losses == sorted(losses, reverse=True)
+    early = small.penalized(small.flat(*small.fitted(100, 3e-3)[:2]))[0]
+    assert losses[-1] < early < losses[-1] * (1 + 1e-2)
+
+
+def test_a_table_that_is_pulled_without_end_has_no_coefficients():
+    small = Small()
+    small.pulls[1] = np.inf, 0.0, 0.0
+    values, lines, _ = small.fitted()
+    assert not values[small.starts[1] : small.starts[2]].any() + lines[1].any()
+    assert values[: small.starts[1]].any()
+
+
+def test_threads_do_not_change_a_bit(level):
+    for classes in (3, 2):
+        small = Small(rows=40_000, classes=classes, numbers=(30, 10), labels=(7, 7), seed=7)
+        for one, other in zip(small.fitted(3, threads=1), small.fitted(3, threads=4), strict=True):
+            assert one.any()
+            assert_array_equal(one, other)
+
+
+def test_levels_give_the_same_bits():
+    found = []
+    for name in kernels.levels():
+        kernels.use_level(name)
+        found.append([part for classes in (2, 5) for part in Small(classes=classes).fitted(20)])
+    kernels.use_level(kernels.levels()[0])
+    for other in found[1:]:
+        for one, two in zip(found[0], other, strict=True):
+            assert_array_equal(one, two)
+
+
+def test_the_scores_of_a_fit_are_those_of_its_tables():
+    """Numbers by a line and what deviates from it, whatever the order of the columns' names."""
+    for classes in (3, 2):
+        case = drawn_case(np.random.default_rng(0), 3, (3, 4), 300, classes, missing=0.1)
+        names = [replace(bins, name=name) for bins, name in zip(case.grid.numbers, "zca", strict=True)]
+        case = replace(case, grid=replace(case.grid, numbers=tuple(names)))
+        layout, start = layout_of(case.grid), np.zeros((classes, 300))
+        state = State.start(Problem.of(layout, case.cross.counts, case.rows), start, case.rows.weights)
+        state = state.fitted([3.0]).fitted([3.0, 30.0]).fitted([3.0, 30.0, 10.0])
+        means = np.zeros((len(layout.triples), classes))
+        found = Coefficients(layout.pairs, layout.triples, state.table(classes), {}, 2, 2, means)
+        scores = scores_by(tables_of(case.cross.counts, {}, coefficients=found), case.rows)
+        losses = -log_softmax(scores, axis=1)[np.arange(300), case.rows.y]
+        assert_allclose(losses, state.losses(slice(None)), atol=1e-9)
+        assert losses.mean() < np.log(classes) - 0.1
+
+
+def balance():
+    """Return all 625 balance scales, and on which side they fall."""
+    x = np.array(np.meshgrid(*[np.arange(1, 6)] * 4)).reshape(4, -1).T
+    return frame(x), np.sign(x[:, 0] * x[:, 1] - x[:, 2] * x[:, 3])
+
+
+@pytest.fixture(scope="module", params=MADE)
+def made(request):
+    """Return a model with coefficients, its rows, and new ones."""
+    (X, y), new = drawn_rows(request.param)
+    nb = nv.NaiveBayes().fit(X, y)
+    assert coefficients_of(nb) is not None
+    return nb, (X, y), new
+
+
+def test_comparisons_of_sums_are_learned(made):
+    """At least 97 % of new rows are right, and fewer without coefficients."""
+    nb, rows, (X, y) = made
+    accuracy = (nb.predict(X) == y).mean()
+    without = WithoutCoefficients().fit(*rows)
+    assert coefficients_of(without) is None
+    assert accuracy >= 0.97
+    assert accuracy > (without.predict(X) == y).mean()
+    assert log_loss(nb, X, y) < log_loss(without, X, y)
+
+
+def test_compared_products_are_learned():
+    """Balance scales in five folds: at least 97 % right, less without coefficients."""
+    X, y = balance()
+    fold = np.random.default_rng(0).permutation(len(y)) % 5
+    right = {}
+    for kind in (nv.NaiveBayes, WithoutCoefficients):
+        found = [kind().fit(X[fold != k], y[fold != k]).predict(X[fold == k]) == y[fold == k] for k in range(5)]
+        right[kind] = np.concatenate(found).mean()
+    assert right[nv.NaiveBayes] >= 0.97
+    assert right[WithoutCoefficients] < 0.95
+
+
+def test_threads_and_levels_change_no_bit_of_a_term():
+    nb, cross, texts = texts_in_folds(nv.Words(pairs=True), np.ones(len(TEXTS)), 2)
+    whole = associations_of(nb.schema_["text"].family, nb.counts_)
+    words, found = whole.words_of(TextRows(nb.counts_.columns["text"].lexicon, texts)), []
+    for name, threads in [(name, threads) for name in kernels.levels() for threads in (1, 4)]:
+        kernels.use_level(name)
+        with shared_threads(threads):
+            found.append([*whole.cross(cross, words, 0.3).values()])
+    kernels.use_level(kernels.levels()[0])
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def test_words_of_forgotten_texts_have_no_coefficient():
+    texts, y = redundant_texts(800, 11)
+    secret = [f"topic0x0 topic0x1 secretword{at % 3} secretword" for at in range(12)]
+    nb = nv.NaiveBayes().fit([*texts, *secret], np.append(y, ["class 0"] * 12))
+    nb.forget(secret, np.array(["class 0"] * 12))
+    nb.predict(texts[:1])
+    assert nb.tuning_.learned.words
+    for found in nb.tuning_.learned.words.values():
+        assert not any("secret" in str(label) for label in found.labels)
+        assert not any("secret" in name for name in found.lexicon.names())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import cache
 
 import numpy as np
@@ -127,3 +128,23 @@ def test_numbers_beyond_the_edges_are_answered_as_those_at_the_edges():
     far = nb.predict_proba(dict.fromkeys(X, 1e140))
     assert np.isfinite(far).all()
     assert np.allclose(far, nb.predict_proba({name: 1e6 * value for name, value in edge.items()}))
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        pytest.param("500 columns of labels", 300, marks=pytest.mark.slow),
+        ("2,000 categories", 200),
+        ("one number 30 times", 200),
+    ],
+)
+def test_extreme_tables_take_little_memory(name, most):
+    X, y = EXTREMES[name]()
+    tracemalloc.start()
+    nv.NaiveBayes(model="auto").fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < most * MIB

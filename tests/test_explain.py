@@ -1,5 +1,7 @@
 """Evidence adds up to the prediction, says what stands behind it, and shows the arithmetic of the textbook model."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -231,3 +233,35 @@ def test_parts_add_up_to_the_log_joint(params):
         same = np.flatnonzero(X["sex"] == value)
         assert_allclose(evidence.own[same, at], np.broadcast_to(evidence.own[same[0], at], (len(same), 3)), atol=1e-12)
         assert np.ptp(evidence.own[same[0], at]) < 0.1  # sexes are as frequent in every species
+
+
+@pytest.mark.parametrize(
+    ("settings", "products", "p"),
+    [
+        ({"estimate": "mle"}, {"是": Fraction(45, 139264), "否": Fraction(32, 37179)}, 0.7270488325),
+        ({}, {"是": Fraction(7776, 15299845), "否": Fraction(125, 135432)}, 0.6448882914),
+    ],
+    ids=["plain", "λ = 1"],
+)
+def test_the_fractions_multiply_to_the_products_of_the_notes(settings, products, p):
+    evidence = dates(**settings).explain(day(TODAY))
+    for label, text in (line.split("  ") for line in evidence.fractions().splitlines()):
+        product = Fraction(1)
+        for share in text.split(" · "):
+            above, below = (sum(map(int, part.strip("()").split("+"))) for part in share.split("/"))
+            product *= Fraction(above, below)
+        assert product == products[label]
+    assert evidence.probabilities[0, 0] == pytest.approx(p, abs=1e-10)
+    assert evidence.classes[evidence.answer[0]] == "否"
+
+
+@pytest.mark.parametrize(
+    ("how", "lines"), [("mle", ["是  17/17", "否  0/17"]), ("bayes", ["是  (17+1)/(17+2)", "否  (0+1)/(17+2)"])]
+)
+def test_a_declared_class_without_rows_has_its_fraction(how, lines):
+    """With seventeen rows of 是: 0/17, and 1/19 with λ = 1; where it has no rows all values are alike."""
+    rows = [(*row[:-1], "是") for row in worked_table.ROWS]
+    nb = dates(rows, estimate=how, classes=["是", "否"], columns=[])
+    assert nb.explain(day(TODAY)).fractions().splitlines() == lines
+    lines = nb.set_params(columns=["电视"]).explain(day(TODAY)).fractions().splitlines()
+    assert lines[1].endswith("1/2" if how == "mle" else "(0+1)/(0+2)")

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
+from scipy.special import gammaln
 
 from naively import Bernoulli, Categorical, Gaussian, Moments, Poisson, Settings, Table, Words
 from naively.counting import arrays as memory
@@ -362,3 +363,10 @@ def test_fifty_thousand_flags_do_not_underflow():
     for row, line in enumerate(np.vstack([x, none])):
         expected = [np.log(np.where(line, q, 1 - np.array(q))).sum() + np.log(0.5) for q in exact]
         np.testing.assert_allclose(joint[row], expected, rtol=1e-11)
+
+
+def test_fractions_of_words_extend_the_factorial():
+    x = np.array([[0.5, 1.25, 0.0]])
+    words = estimated(Words(), Axis.numbered(3), [[1.5, 2.0, 0.25], [0.0, 1.0, 3.0]])
+    expected = gammaln(2.75) - gammaln(1.5) - gammaln(2.25) + words.log_p @ x[0]
+    np.testing.assert_allclose(words.log_likelihood(x)[0], expected, rtol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.counting import files as engine
@@ -281,3 +282,87 @@ def test_fit_and_fit_files_are_one_path(classes, tmp_path):
     ):
         with pytest.raises(InvalidSetting, match="takes a table in memory"):
             refused(nv.NaiveBayes(unlabelled="em", estimate="map"))
+
+
+@each_reader
+def test_every_engine_fits_the_same_model(source):
+    nb, there = book(families={"visits": "poisson"}), book(families={"visits": "poisson"})
+    there.fit(ROWS.drop(["weight"]), target="label")
+    if isinstance(source, pa.Table):
+        nb.fit(source.drop(["weight"]), target="label")
+    else:
+        nv.fit_files(nb, source, "label", ignore=["weight"])
+
+    assert nb.counts_ == there.counts_
+    assert nb.schema_ == there.schema_
+    assert nb.schema_.hints == there.schema_.hints
+    assert_array_equal(nb.classes_, there.classes_)
+    assert_allclose(nb.predict_proba(source), there.predict_proba(ROWS), rtol=1e-12)
+    assert_array_equal(nb.predict(source), there.predict(ROWS))
+    assert_allclose(nb.score_samples(source), there.score_samples(ROWS), rtol=1e-12)
+
+
+SCORED_FIT = """
+import sys
+import naively as nv
+nb = nv.NaiveBayes(n_jobs=2)  # each thread that reads has a buffer
+done = nv.fit_files(nb, sys.argv[1], "y", cv=5)
+done.scores.to_dict(), done.textbook_scores.to_dict()
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(done.rows, len(done.scores.truth), peak, nb.fitted_.weights is not None)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is read from /proc")
+def test_a_scored_fit_of_many_rows_takes_bounded_memory(tmp_path):
+    """With the scores of all rows of this file, and of its folds apart, it took 1.2 GiB."""
+    path, some = tmp_path / "t.csv", 100_000
+    text = "".join(f"c{i * 7919 % 2000},{i * 31 % 997 / 8},{'abc'[i * 13 % 101 % 3]}\n" for i in range(some))
+    path.write_text("city,x,y\n" + text * 20)
+    done = subprocess.run([sys.executable, "-c", SCORED_FIT, str(path)], capture_output=True, text=True, check=True)
+    rows, scored, peak, joint = done.stdout.split()
+
+    assert (int(rows), joint) == (20 * some, "True")
+    assert 100_000 < int(scored) <= cross_validation.SCORED
+    assert int(peak) < 512 * 1024
+
+
+MEASURED = """
+import sys
+import naively as nv
+counts = nv.count(sys.argv[1], target="label")
+with open("/proc/self/status") as status:  # of this program alone: getrusage would count the parent's memory, too
+    peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+print(len(counts.columns), counts.rows.sum(), peak / 2**10)
+"""
+
+
+def written(path, rows, columns, seed=0, names=None):
+    """Write whole numbers and a label at the end of each row."""
+    table = np.random.default_rng(seed).integers(0, 1000, (rows, columns))
+    names = names or [f"c{at}" for at in range(columns)]
+    with path.open("w", encoding="utf-8") as file:
+        file.write(",".join([*names, "label"]) + "\n")
+        for at, line in enumerate(table.tolist()):
+            file.write(",".join(map(str, line)) + f",{'ab'[at % 2]}\n")
+    return table
+
+
+def measured(path):
+    """Return the columns and rows that a process of its own counts, and its megabytes."""
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "NAIVELY_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, env=env, check=True
+    )
+    columns, rows, megabytes = map(float, done.stdout.split())
+    return int(columns), int(rows), megabytes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to measure the memory of a process")
+def test_three_thousand_columns_take_little_memory(tmp_path):
+    """60 rows of 3,000 numbers are 700 KB; twice the 300 MB that they take are let through."""
+    written(tmp_path / "t.csv", 60, 3000)
+    columns, rows, megabytes = measured(tmp_path / "t.csv")
+    assert (columns, rows) == (3000, 60)
+    assert megabytes < 600

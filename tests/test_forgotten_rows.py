@@ -289,3 +289,18 @@ def test_a_model_that_forgot_all_rows_starts_anew(keep, tmp_path):
         again = empty.partial_fit(X[:100], y[:100])
         assert np.allclose(again.predict_proba(X), once, rtol=0, atol=1e-9)
         assert again.kept_rows_.complete
+
+
+def test_no_copy_of_rows_stays_that_a_file_larger_than_the_sample_forgets(keep, tmp_path):
+    keep(40)
+    X, y = rows_of(SIZE)
+    rows = pd.concat([X.assign(y=y), X[:30].assign(y=y[:30])])[["size", "colour", "y"]]  # some stand twice
+    for kind in ("frame", "file"):
+        rows[: SIZE + 20].to_csv(path := tmp_path / "gone.csv", index=False)
+        nb = nv.NaiveBayes().fit(rows, target="y")
+        nb.forget(path if kind == "file" else rows[: SIZE + 20], target="y")
+        assert nb.counts_.rows.sum() == 10
+        assert nb.kept_rows_.rows <= 10
+        rows[SIZE + 20 :].to_csv(path, index=False)
+        nb.forget(path if kind == "file" else rows[SIZE + 20 :], target="y")
+        assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 0

@@ -8,10 +8,11 @@ from functools import partial
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
 from naively import _kernels as kernels
+from naively._threads import shared_threads
 from naively.model.default.coefficients import CellLayout, Problem, State
 from naively.model.default.normal import (
     COMPONENTS,
@@ -314,3 +315,15 @@ def test_arguments_that_do_not_fit_are_refused(call, name):
     kernel(*copies(good.values()))
     with pytest.raises((ValueError, TypeError)):
         kernel(*copies((good | (WRONG[call] | WRONG_ROWS)[name]).values()))
+
+
+def test_threads_and_levels_do_not_change_a_bit():
+    case, found = drawn_case(RNG(2), 3, (3, 4), 3000, missing=0.1, test=2), []
+    for name, threads in [(name, threads) for name in kernels.levels() for threads in (1, 4)]:
+        kernels.use_level(name)
+        with shared_threads(threads):
+            found.append(cross_fitted(case))
+    kernels.use_level(kernels.levels()[0])
+    for one in found[1:]:
+        for term, values in found[0].items():
+            assert_array_equal(values, one[term], err_msg=str(term))

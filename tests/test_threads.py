@@ -559,3 +559,9 @@ def found_with_blas_threads(number: int) -> str:
 @pytest.mark.parametrize("number", [8, pytest.param(2, marks=pytest.mark.slow)])
 def test_threads_of_blas_change_nothing(number):
     assert found_with_blas_threads(number) == found_with_blas_threads(1)
+
+
+@each
+def test_answers_do_not_depend_on_the_threads(make, X):
+    one, *others = (bits(make(n_jobs=number).fit(X, Y), X) for number in (1, 2, 3, 7, None))
+    assert all(other == one for other in others)

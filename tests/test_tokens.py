@@ -385,3 +385,15 @@ def test_models_of_texts_know_emoji_and_words_with_vowel_signs():
     assert {"😀", "😡", "अच्छी", "फ़िल्म", "है"} <= found
     assert nb.predict(["😀", "😡"]).tolist() == ["good", "bad"]
     assert nb.schema_["text"].family == nv.Words()
+
+
+def test_threads_make_no_difference_to_the_last_bit():
+    rng = np.random.default_rng(1)
+    given = [" ".join(f"w{i}" for i in rng.zipf(1.5, 60) % 500) for _ in range(3000)]
+    y, weights = rng.integers(4, size=3000).astype(np.int32), rng.random(3000)
+    found = []
+    for threads in (1, 3):
+        reader = TextReader(Tokens(), threads=threads)
+        sums = reader.count(given, y, 4, weights, times="log")
+        found.append((reader.names(), *(table.tobytes() for table in sums.tables(4, len(reader)))))
+    assert found[0] == found[1]

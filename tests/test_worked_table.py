@@ -19,10 +19,11 @@ from scipy.stats import beta
 
 from naively import Bernoulli, Categorical, Gaussian, Moments, Settings, Table, Words, decide, expected_cost
 from naively.model.column_parts import empirical_prior
+from naively.model.scorer import posterior
 from naively.stats import Axis
 
 from .tables import book, cells, rows
-from .worked_table import COLUMNS, LABELS, RAINY, ROWS, TODAY, counted, estimated
+from .worked_table import COLUMNS, LABELS, RAINY, ROWS, TODAY, coded, counted, estimated
 
 TABLE = {name: [row[at] for row in ROWS] for at, name in enumerate(COLUMNS)}
 Y = [row[-1] for row in ROWS]
@@ -309,3 +310,34 @@ def test_laplace_is_bayes_with_lambda_and_map_with_one_more(n, smoothing, family
         rtol=EXACT,
         atol=EXACT,
     )
+
+
+def test_probabilities_of_a_column_are_the_fractions():
+    """P(天气 | 约会): five of eight sunny, three cloudy, none rainy; with λ = 1 a row more of each."""
+    plain = book(estimate="mle").fit(TABLE, Y).probabilities("天气").set_index("value")
+    smooth = book().fit(TABLE, Y).probabilities("天气").set_index("value")
+
+    yes = [row for row in ROWS if row[-1] == "是"]
+    for value in ("晴天", "阴天", "雨天"):
+        n = sum(row[2] == value for row in yes)
+        assert plain.loc[value, "是"] == pytest.approx(n / 8, rel=EXACT)
+        assert smooth.loc[value, "是"] == pytest.approx((n + 1) / 11, rel=EXACT)
+
+
+def test_a_day_learned_and_forgotten_leaves_the_fractions():
+    """Seventeen days one by one, an eighteenth and its end: the counts of the table."""
+    nb = book()
+    for row in ROWS:
+        nb.partial_fit(day(row[:-1]), row[-1])
+    nb.partial_fit(day(("周一", "吃饭", "下雪", "轻松", "清零", "精彩")), "也许")
+    nb.forget(day(("周一", "吃饭", "下雪", "轻松", "清零", "精彩")), "也许")
+
+    assert nb.counts_ == counted()
+    assert f"{nb.predict_proba(day(TODAY))[0, 0]:.15f}".startswith("0.6448882914")
+
+
+def test_rain_rules_a_date_out_exactly_without_smoothing():
+    """A factor of 0 / 8 leaves exactly nothing, whatever the other columns say."""
+    model = estimated(counted(), "mle")
+
+    assert posterior(model.log_joint(coded(model, RAINY)), model.log_prior).tolist() == [[1.0, 0.0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -56,3 +57,11 @@ def estimated(counts: Counts, how: str, smoothing: float = 1.0) -> NaiveModel:
     settings = Settings(estimate=how, smoothing=smoothing)
     families = dict.fromkeys(counts.columns, Categorical())
     return estimate(counts, families, settings, empirical_prior(counts.rows, settings))
+
+
+def coded(model: NaiveModel, *days: Sequence[str]) -> dict[str, Any]:
+    """Return the days as the model reads them: a code for each cell."""
+    return {
+        name: np.array([[model.terms[name].tables[0].values.place(day[j])] for day in days])
+        for j, name in enumerate(COLUMNS)
+    }
